@@ -1,0 +1,26 @@
+/* CLBlast's strided-batched single-precision product: gemm.c is the only file that knows CLBlast. */
+#ifndef CTN_GEMM_H
+#define CTN_GEMM_H
+
+#include "launch.h"
+
+/* c[b] = alpha * a[b] * op(b[b]) for batch matrices, row-major, float32, strides and leading dimensions in elements:
+ * a is m x k, op(b) k x n (b itself n x k where transpose_b), c m x n. */
+struct gemm {
+  bool transpose_b;
+  int64_t m, n, k;
+  float alpha;
+  struct slice a, b, c; /* offsets in bytes, multiples of 4 */
+  int64_t a_row, a_batch;
+  int64_t b_row, b_batch;
+  int64_t c_row, c_batch;
+  int64_t batch;
+};
+
+/* NULL, or why CLBlast cannot take these sizes (its arguments pass through int in places; batch strides). */
+const char *ctn_gemm_refusal(const struct gemm *gemm);
+/* Waits for and replaces chain->last. */
+clattn_status ctn_gemm_enqueue(struct runtime *runtime, struct chain *chain, const struct gemm *gemm, bool last,
+                               clattn_error *error);
+
+#endif

@@ -1,0 +1,27 @@
+/* From a kernel's name and its specialisation to a compiled program: source, splicing, memory cache, disk cache, compiler. */
+#ifndef CTN_PROGRAM_H
+#define CTN_PROGRAM_H
+
+#include "runtime.h"
+#include "text.h"
+
+/* The macros a kernel is specialised with, added in one fixed order by its family. Start from {0}. */
+struct specialisation {
+  struct text options; /* " -DNAME=value -D..." */
+};
+
+void ctn_define(struct specialisation *spec, const char *name, long value);
+void ctn_specialisation_free(struct specialisation *spec);
+
+/*
+ * The kernel `kernel` of kernels/`file` (for example "softmax.cl"), compiled with spec. The program is built once a runtime and
+ * specialisation, loaded from the disk cache where a sound entry is there, and kept by the runtime; the kernel object is new and
+ * the caller's (clReleaseKernel), so its arguments belong to one plan. Thread safe.
+ */
+clattn_status ctn_kernel_create(cl_kernel *kernel, struct runtime *runtime, const char *file, const char *name,
+                                const struct specialisation *spec, clattn_error *error);
+
+/* Programs compiled from source and loaded from disk since the runtime was opened. */
+void ctn_program_counts(struct runtime *runtime, uint64_t *compiled, uint64_t *loaded);
+
+#endif

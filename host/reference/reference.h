@@ -1,0 +1,26 @@
+/* The host's own ways to compute: the float64 oracle that every other path is held to, and the float32 CPU path. Both take the
+ * normalised problem and checked host arrays and write every requested result. */
+#ifndef CTN_REFERENCE_H
+#define CTN_REFERENCE_H
+
+#include <stddef.h>
+
+#include "pool.h"
+#include "problem.h"
+
+/* Plain loops in float64, to be read against the formulas; sums in float64, one rounding on storing. */
+void ctn_oracle_attention(const struct attention *problem, const clattn_arrays *arrays);
+void ctn_oracle_embedding(const struct embedding *problem, const clattn_arrays *arrays);
+void ctn_oracle_position(const struct position *problem, const clattn_arrays *arrays);
+void ctn_oracle_projection(const struct projection *problem, const clattn_arrays *arrays);
+
+/* float32 on the pool's threads, attention blocked over keys with an online softmax. scratch holds ctn_cpu_*_scratch bytes,
+ * aligned to 64. */
+size_t ctn_cpu_attention_scratch(const struct attention *problem, const struct pool *pool);
+void ctn_cpu_attention(const struct attention *problem, const clattn_arrays *arrays, struct pool *pool, void *scratch);
+void ctn_cpu_embedding(const struct embedding *problem, const clattn_arrays *arrays, struct pool *pool);
+void ctn_cpu_position(const struct position *problem, const clattn_arrays *arrays, struct pool *pool);
+size_t ctn_cpu_projection_scratch(const struct projection *problem, const struct pool *pool);
+void ctn_cpu_projection(const struct projection *problem, const clattn_arrays *arrays, struct pool *pool, void *scratch);
+
+#endif
