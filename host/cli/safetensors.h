@@ -39,6 +39,8 @@ clattn_status ctn_st_read(struct st_file *file, const char *path, clattn_error *
 clattn_status ctn_st_parse(struct st_file *file, const char *name, const void *bytes, size_t length, clattn_error *error);
 /* Writes path by way of a temporary file beside it and a rename: nothing half-written is ever seen. */
 clattn_status ctn_st_write(const struct st_file *file, const char *path, clattn_error *error);
+/* Whether ctn_st_write could make a file there, told before any work is done; leaves nothing behind. */
+clattn_status ctn_st_check_writable(const char *path, clattn_error *error);
 
 /* NULL where there is none. */
 const struct st_tensor *ctn_st_find(const struct st_file *file, const char *name);
