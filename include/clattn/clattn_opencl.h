@@ -14,6 +14,8 @@
 #include <CL/cl.h>
 #endif
 
+#include <string.h>
+
 #include <clattn/clattn.h>
 
 #ifdef __cplusplus
@@ -53,19 +55,19 @@ typedef struct clattn_buffers {
 } clattn_buffers;
 
 /* Zero every field of a clattn_buffers and set its struct_size. */
-#define CLATTN_BUFFERS_INIT(b)                   \
-  do {                                           \
-    const clattn_buffers clattn_empty_ = {0};    \
-    (b) = clattn_empty_;                         \
-    (b).struct_size = sizeof(clattn_buffers);    \
+#define CLATTN_BUFFERS_INIT(b)                \
+  do {                                        \
+    memset(&(b), 0, sizeof(clattn_buffers));  \
+    (b).struct_size = sizeof(clattn_buffers); \
   } while (0)
 
 /*
- * Enqueues the plan on the caller's queue and returns without waiting: nothing is allocated, compiled or read back. The queue may
- * be in order or out of order. The work starts after the wait_count events of wait_list; event, if not NULL, receives an event of
- * the caller's that completes with the last kernel. Two enqueues of one plan share its workspace, so order them (an in-order queue
- * does). The buffers' contents are not checked: lengths and offsets outside their tensors are clamped, an embedding's token
- * outside the table gives a row of NaN. A plan that runs on the host is refused (UNSUPPORTED): use clattn_plan_execute.
+ * Enqueues the plan on the caller's queue and returns without waiting: nothing is allocated, compiled or read back. The queue
+ * may be in order or out of order. The work starts after the wait_count events of wait_list; event, if not NULL, receives an
+ * event of the caller's that completes with the last kernel. Two enqueues of one plan share its workspace, so order them (an
+ * in-order queue does). The buffers' contents are not checked: lengths and offsets outside their tensors are clamped, an
+ * embedding's token outside the table gives a row of NaN. A plan that runs on the host is refused (UNSUPPORTED): use
+ * clattn_plan_execute.
  */
 CLATTN_API clattn_status clattn_plan_enqueue(clattn_plan *plan, cl_command_queue queue, const clattn_buffers *buffers,
                                              cl_uint wait_count, const cl_event *wait_list, cl_event *event,
