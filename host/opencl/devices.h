@@ -20,8 +20,8 @@ struct device {
 clattn_status ctn_device_query(struct device *device, cl_platform_id platform, cl_device_id id, clattn_error *error);
 void ctn_device_clear(struct device *device);
 
-/* All devices of all platforms; a machine without OpenCL gives count 0, and a platform or device that does not answer is left out.
- * Free each with ctn_device_clear, then the array (ctn_devices_free does both). */
+/* All devices of all platforms; a machine without OpenCL gives count 0, and a platform or device that does not answer is left
+ * out. Free each with ctn_device_clear, then the array (ctn_devices_free does both). */
 clattn_status ctn_devices_all(struct device **devices, size_t *count, clattn_error *error);
 void ctn_devices_free(struct device *devices, size_t count);
 

@@ -38,7 +38,7 @@ struct chain {
   bool in_order;
   cl_uint wait_count;
   const cl_event *wait_list;
-  cl_event last; /* of the latest kernel; NULL before the first and on queues in order while not needed */
+  cl_event last;   /* of the latest kernel; NULL before the first and on queues in order while not needed */
   cl_event *final; /* where the caller wants its event, or NULL */
 };
 

@@ -5,6 +5,12 @@
 #include "runtime.h"
 #include "text.h"
 
+struct program_store;
+
+/* The store in a runtime; ctn_program_store_destroy accepts NULL. */
+clattn_status ctn_program_store_create(struct program_store **store, clattn_error *error);
+void ctn_program_store_destroy(struct program_store *store);
+
 /* The macros a kernel is specialised with, added in one fixed order by its family. Start from {0}. */
 struct specialisation {
   struct text options; /* " -DNAME=value -D..." */
@@ -15,8 +21,9 @@ void ctn_specialisation_free(struct specialisation *spec);
 
 /*
  * The kernel `kernel` of kernels/`file` (for example "softmax.cl"), compiled with spec. The program is built once a runtime and
- * specialisation, loaded from the disk cache where a sound entry is there, and kept by the runtime; the kernel object is new and
- * the caller's (clReleaseKernel), so its arguments belong to one plan. Thread safe.
+ * specialisation, loaded from the disk cache where a sound entry is there, and kept by the runtime; the kernel object is new
+ * and the caller's (clReleaseKernel), so its arguments belong to one plan. Thread safe; the log callback is called with the
+ * store locked, so it must not create kernels of the same runtime.
  */
 clattn_status ctn_kernel_create(cl_kernel *kernel, struct runtime *runtime, const char *file, const char *name,
                                 const struct specialisation *spec, clattn_error *error);

@@ -7,7 +7,7 @@
 struct runtime {
   struct device device;
   cl_context context;
-  cl_command_queue queue; /* in order; for clattn_plan_execute */
+  cl_command_queue queue; /* for clattn_plan_execute: the runtime's own is in order, an adopted one may not be */
   clattn_log_callback log;
   void *log_user;
   char *kernel_dir; /* NULL: embedded kernels */
