@@ -15,7 +15,7 @@ typedef void (*pool_task)(void *job, int64_t piece, int worker);
 clattn_status ctn_pool_create(struct pool **pool, int threads, clattn_error *error);
 int ctn_pool_size(const struct pool *pool);
 /* Runs task for pieces 0 to count - 1, handed out one after another to whoever is free, and returns when all are done. Callers
- * on several threads take turns. */
+ * on several threads take turns; a call from inside a task runs its pieces right there, under that worker's index. */
 void ctn_pool_run(struct pool *pool, int64_t count, pool_task task, void *job);
 void ctn_pool_destroy(struct pool *pool);
 
