@@ -9,7 +9,8 @@ mkdir -p build
 # Debian's packages, and what each stands for elsewhere.
 packages_run=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-headers libclblast-dev libjansson-dev
   libpopt-dev pocl-opencl-icd)
-packages_test=(libcmocka-dev mesa-opencl-icd oclgrind clang clang-format python3)
+packages_test=(libcmocka-dev mesa-opencl-icd oclgrind python3)
+packages_ci=(clang clang-format)
 
 say() { printf 'clattn: %s\n' "$*" >&2; }
 die() {
@@ -40,18 +41,15 @@ thing() {
     libclblast-dev) echo "CLBlast with its headers (clblast_c.h)" ;;
     libjansson-dev) echo "jansson with its headers (jansson.pc)" ;;
     libpopt-dev) echo "popt with its headers (popt.pc)" ;;
-    pocl-opencl-icd) echo "an OpenCL driver, PoCL where there is no other (/etc/OpenCL/vendors/*.icd)" ;;
     libcmocka-dev) echo "cmocka with its headers (cmocka.pc)" ;;
-    mesa-opencl-icd) echo "Mesa's OpenCL driver Rusticl (rusticl.icd)" ;;
-    oclgrind) echo "Oclgrind (oclgrind)" ;;
     clang) echo "clang (clang)" ;;
     clang-format) echo "clang-format (clang-format)" ;;
     python3) echo "Python 3 (python3)" ;;
   esac
 }
 
-# usable PACKAGE: whether the thing behind it is there, whoever installed it. Drivers only make a difference to what the tool
-# and the tests can run on, so their absence stops nothing here.
+# usable PACKAGE: whether the thing behind it is there, whoever installed it. OpenCL implementations only make a difference to
+# what the tool and the tests can run on, so their absence stops nothing here.
 usable() {
   case $1 in
     build-essential) command -v cc && command -v c++ ;;
@@ -62,7 +60,7 @@ usable() {
     libjansson-dev) pkg-config --exists jansson ;;
     libpopt-dev) pkg-config --exists popt ;;
     libcmocka-dev) pkg-config --exists cmocka ;;
-    pocl-opencl-icd | mesa-opencl-icd) true ;;
+    pocl-opencl-icd | mesa-opencl-icd | oclgrind) true ;;
     *) command -v "$1" ;;
   esac >/dev/null 2>&1
 }
