@@ -20,6 +20,9 @@ int ctn_display_width(const char *utf8);
 /* text filled up with spaces to width columns, on its left side where right is true; longer text is printed whole. */
 void ctn_print_padded(FILE *stream, const char *utf8, int width, bool right);
 
+/* Line breaks and control characters become spaces, in place: file names and tensor names may hold them. Returns text. */
+char *ctn_one_line(char *text);
+
 /* "clattn COMMAND: TEXT" on standard error, always one line (line breaks and control characters become spaces). command may be
  * NULL. The first returns CTN_EXIT_FAILED, for a job that failed; the second CTN_EXIT_USAGE, and points to the command's help.
  */
