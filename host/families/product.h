@@ -1,0 +1,27 @@
+/* Who multiplies matrices on a device, and in which blocks: the own kernels (tiles for GPUs, vectors for CPU devices) or
+ * CLBlast. */
+#ifndef CTN_PRODUCT_H
+#define CTN_PRODUCT_H
+
+#include "family.h"
+#include "program.h"
+
+enum product_kind { PRODUCT_TILE, PRODUCT_VECTOR, PRODUCT_CLBLAST };
+
+struct product {
+  enum product_kind kind;
+  int64_t rows, columns; /* of the result that one work-group computes; own kernels only */
+  size_t local[3];       /* work-group size */
+  long side, vector;     /* macros SIDE and VEC */
+};
+
+/* The default for the device, or what the options force. */
+enum product_kind ctn_product_kind(const struct request *request);
+/* Sizes for the kind, from the device's capabilities: never asks for more work-items or local memory than there is. */
+struct product ctn_product_choose(const struct request *request, enum product_kind kind);
+/* Adds DTYPE and the product's macros. */
+void ctn_product_define(const struct product *product, clattn_dtype dtype, struct specialisation *spec);
+/* "32 x 32 tiles, 8 x 8 work-items" */
+void ctn_product_describe(const struct product *product, struct text *text);
+
+#endif

@@ -1,0 +1,131 @@
+/* clattn_plan: from a descriptor to a chosen, compiled and sized plan, and back. */
+#include "plan.h"
+
+#include <stdlib.h>
+
+#include "descriptor.h"
+#include "registry.h"
+
+enum { HOST_ALIGNMENT = 64 };
+
+static clattn_status read_options(clattn_plan_options *options, const clattn_plan_options *in, clattn_error *error) {
+  *options = (clattn_plan_options)CLATTN_PLAN_OPTIONS_INIT;
+  if (in == NULL) return CLATTN_OK;
+  const clattn_status status = ctn_descriptor_read(options, sizeof *options, in, "plan options", error);
+  if (status != CLATTN_OK) return status;
+  if (options->path > CLATTN_PATH_REFERENCE) {
+    return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "path: %d is no clattn_path", (int)options->path);
+  }
+  if (options->product > CLATTN_PRODUCT_CLBLAST) {
+    return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "product: %d is no clattn_product", (int)options->product);
+  }
+  if (options->vector_width != 0 && options->vector_width != 8 && options->vector_width != 16) {
+    return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "vector_width: %d is not 0, 8 or 16", options->vector_width);
+  }
+  return CLATTN_OK;
+}
+
+clattn_status ctn_plan_allocate_workspace(clattn_plan *plan, clattn_error *error) {
+  if (plan->workspace != NULL || plan->workspace_size == 0) return CLATTN_OK;
+  cl_int code = CL_SUCCESS;
+  plan->workspace = clCreateBuffer(plan->context->runtime->context, CL_MEM_READ_WRITE, plan->workspace_size, NULL, &code);
+  if (code == CL_SUCCESS) return CLATTN_OK;
+  plan->workspace = NULL;
+  return ctn_fail_cl(error, code, "clCreateBuffer", "workspace, %zu bytes", plan->workspace_size);
+}
+
+static clattn_status allocate(clattn_plan *plan, clattn_error *error) {
+  plan->workspace_size = plan->family->workspace(plan->state);
+  if (!plan->family->on_host) {
+    return plan->options.user_workspace ? CLATTN_OK : ctn_plan_allocate_workspace(plan, error);
+  }
+  if (plan->workspace_size == 0) return CLATTN_OK;
+  const size_t rounded = (plan->workspace_size + HOST_ALIGNMENT - 1) / HOST_ALIGNMENT * HOST_ALIGNMENT;
+  plan->host_workspace = aligned_alloc(HOST_ALIGNMENT, rounded);
+  if (plan->host_workspace != NULL) return CLATTN_OK;
+  return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "workspace: no memory for %zu bytes", rounded);
+}
+
+static clattn_status write_description(clattn_plan *plan, const struct text *reasons, clattn_error *error) {
+  struct text *text = &plan->description;
+  const clattn_device_info *device = clattn_context_device(plan->context);
+  ctn_text_printf(text, "family: %s (%s)\n", plan->family->name, plan->family->summary);
+  ctn_text_printf(text, "runs on: %s\n", plan->family->on_host || device == NULL ? "the host" : device->name);
+  plan->family->describe(plan->state, text);
+  ctn_text_printf(text, "workspace: %zu bytes\n", plan->workspace_size);
+  if (reasons->length > 0) ctn_text_printf(text, "not chosen:\n%s\n", reasons->data);
+  if (plan->problem.operation == OP_ATTENTION) ctn_text_printf(text, "fused: not in this version\n");
+  return text->failed ? ctn_fail(error, CLATTN_OUT_OF_MEMORY, "plan: no memory for its description") : CLATTN_OK;
+}
+
+/* What all four creates share, after the problem was validated into plan->problem. */
+static clattn_status finish_plan(clattn_plan *plan, const clattn_plan_options *options, clattn_error *error) {
+  struct text reasons = {0};
+  clattn_status status = read_options(&plan->options, options, error);
+  const struct request request = {&plan->problem, plan->options, plan->context->runtime, plan->context->pool};
+  if (status == CLATTN_OK) status = ctn_choose(&plan->family, &request, &reasons, error);
+  if (status == CLATTN_OK) status = plan->family->prepare(&plan->state, &request, error);
+  if (status == CLATTN_OK) status = allocate(plan, error);
+  if (status == CLATTN_OK) status = write_description(plan, &reasons, error);
+  ctn_text_free(&reasons);
+  return status;
+}
+
+static clattn_status start_plan(clattn_plan **plan, clattn_plan **out, clattn_context *context, clattn_error *error) {
+  ctn_clear(error);
+  if (out == NULL) return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "plan: the place for the result is NULL");
+  *out = NULL;
+  if (context == NULL) return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "context: NULL");
+  *plan = calloc(1, sizeof **plan);
+  if (*plan == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "plan: no memory");
+  ctn_context_retain(context);
+  (*plan)->context = context;
+  return CLATTN_OK;
+}
+
+/* The four operations differ in their descriptor alone. */
+#define DEFINE_CREATE(name, descriptor, validate)                                           \
+  clattn_status name(clattn_plan **out, clattn_context *context, const descriptor *problem, \
+                     const clattn_plan_options *options, clattn_error *error) {             \
+    clattn_plan *plan = NULL;                                                               \
+    clattn_status status = start_plan(&plan, out, context, error);                          \
+    if (status == CLATTN_OK) status = validate(&plan->problem, problem, error);             \
+    if (status == CLATTN_OK) status = finish_plan(plan, options, error);                    \
+    if (status != CLATTN_OK) {                                                              \
+      clattn_plan_destroy(plan);                                                            \
+      return status;                                                                        \
+    }                                                                                       \
+    *out = plan;                                                                            \
+    return CLATTN_OK;                                                                       \
+  }
+
+DEFINE_CREATE(clattn_plan_create, clattn_problem, ctn_problem_attention)
+DEFINE_CREATE(clattn_embedding_plan_create, clattn_embedding, ctn_problem_embedding)
+DEFINE_CREATE(clattn_position_plan_create, clattn_position, ctn_problem_position)
+DEFINE_CREATE(clattn_projection_plan_create, clattn_projection, ctn_problem_projection)
+
+size_t clattn_plan_workspace_size(const clattn_plan *plan) {
+  return plan != NULL ? plan->workspace_size : 0;
+}
+
+const char *clattn_plan_describe(const clattn_plan *plan) {
+  return plan != NULL ? plan->description.data : "";
+}
+
+const char *clattn_plan_family(const clattn_plan *plan) {
+  return plan != NULL ? plan->family->name : "";
+}
+
+void clattn_plan_destroy(clattn_plan *plan) {
+  if (plan == NULL) return;
+  if (plan->state != NULL) plan->family->release(plan->state);
+  if (plan->workspace != NULL) clReleaseMemObject(plan->workspace);
+  for (int i = 0; i < TENSOR_COUNT; i++) {
+    if (plan->buffers[i] != NULL) clReleaseMemObject(plan->buffers[i]);
+  }
+  free(plan->dense_out);
+  free(plan->host_workspace);
+  ctn_text_free(&plan->description);
+  ctn_context_release(plan->context);
+  free(plan);
+}
