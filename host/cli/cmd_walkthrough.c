@@ -1,0 +1,84 @@
+/* `clattn walkthrough`: computes a worked example of attention and tells it step by step. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "print.h"
+#include "walkthrough.h"
+
+static const struct walk_example *const examples[] = {&ctn_walk_sentences, &ctn_walk_words};
+
+enum { EXAMPLES = sizeof examples / sizeof *examples };
+
+static const struct walk_example *find_example(const char *name) {
+  for (size_t i = 0; i < EXAMPLES; i++) {
+    if (!name || strcmp(examples[i]->name, name) == 0) return examples[i];
+  }
+  return NULL;
+}
+
+/* Everything is computed before anything is printed: a failed job leaves no half a story on standard output. */
+static int tell(const struct walk_example *example, const struct common_options *options, const char *command) {
+  int code = CTN_EXIT_OK;
+  double difference;
+  clattn_error error = CLATTN_ERROR_INIT;
+  struct walk walk = {.options = &options->plan};
+  clattn_status status = ctn_open_context(options, &walk.context, &error);
+  if (status == CLATTN_OK) status = ctn_walk_open(&walk, example, &error);
+  if (status == CLATTN_OK) status = example->compute(&walk, &error);
+  if (status != CLATTN_OK) {
+    code = ctn_fail_job(command, "%s", error.text);
+    goto cleanup;
+  }
+  if (options->json) {
+    code = ctn_walk_print_json(&walk, example, command);
+  } else {
+    ctn_walk_print_header(&walk, example);
+    example->print(&walk);
+    ctn_walk_print_closing(&walk);
+  }
+  const struct walk_step *worst = ctn_walk_worst(&walk, &difference);
+  if (code == CTN_EXIT_OK && !(difference <= WALK_TOLERANCE)) {
+    code = ctn_fail_job(command, "%s: %.1e away from what it should be, more than %.0e; try another --path or --device",
+                        worst->name, difference, WALK_TOLERANCE);
+  }
+cleanup:
+  clattn_context_destroy(walk.context);
+  ctn_walk_close(&walk);
+  return code;
+}
+
+static int run_walkthrough(const struct command *self, int argc, const char **argv) {
+  char *name = NULL;
+  const struct poptOption own[] = {{"example", 0, POPT_ARG_STRING, &name, 0, NULL, NULL}, POPT_TABLEEND};
+  struct args args;
+  int code = ctn_args_parse(&args, self, argc, argv, own);
+  if (code >= 0) goto cleanup;
+  const struct walk_example *example = find_example(name);
+  if (args.operand_count > 0) {
+    code = ctn_fail_usage(self->name, "%s: takes no operand; the example is chosen with --example", args.operands[0]);
+  } else if (!example) {
+    code = ctn_fail_usage(self->name, "--example: %s is neither sentences nor words", name);
+  } else {
+    code = ctn_finish(self->name, tell(example, &args.common, self->name));
+  }
+cleanup:
+  ctn_args_clear(&args);
+  free(name);
+  return code;
+}
+
+const struct command ctn_cmd_walkthrough = {
+    .name = "walkthrough",
+    .run = run_walkthrough,
+    .shared = ARGS_CONTEXT | ARGS_PLAN | ARGS_JSON,
+    .synopsis = "walkthrough [--example sentences|words] [options]",
+    .summary = "attention step by step on a small worked example, each step checked",
+    .options =
+        "  --example NAME        sentences: four short sentences with padding, from words to masked attention (default)\n"
+        "                        words: three words, with cells recomputed by hand\n",
+    .example =
+        "  clattn walkthrough                      the first example, on the device that is chosen automatically\n"
+        "  clattn walkthrough --example words      the second\n"
+        "  clattn walkthrough --path cpu           without OpenCL\n",
+};

@@ -1,0 +1,164 @@
+/* Says what ran and how well it agreed: the walkthrough's header, its check lines, its closing line, and all of it as JSON. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "print.h"
+#include "walkthrough.h"
+
+static bool on_host(const char *family) {
+  return strcmp(family, "cpu") == 0 || strcmp(family, "reference") == 0;
+}
+
+/* How many of the steps the host computed. */
+static int host_steps(const struct walk *walk) {
+  int count = 0;
+  for (int i = 0; i < walk->step_count; i++)
+    count += on_host(walk->steps[i].family) ? 1 : 0;
+  return count;
+}
+
+static const char *family_words(const char *family) {
+  static const char *const words[][2] = {
+      {"staged", "OpenCL kernels, one for each step, so that every step can be read"},
+      {"cpu", "float32 on the host's threads, no OpenCL"},
+      {"reference", "float64 on the host, plain loops"},
+  };
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (strcmp(words[i][0], family) == 0) return words[i][1];
+  }
+  return "OpenCL kernels";
+}
+
+static void print_device(const struct walk *walk) {
+  const clattn_device_info *device = clattn_context_device(walk->context);
+  const int host = host_steps(walk);
+  printf("  device   ");
+  if (!device) {
+    printf("none: the host's own processor computes, without OpenCL\n");
+    return;
+  }
+  static const char *const types[] = {"device", "GPU", "accelerator", "CPU", "host"};
+  const size_t type = (size_t)device->type < sizeof types / sizeof *types ? (size_t)device->type : 0;
+  printf("%s (%s, OpenCL platform %s)\n", device->name, types[type], device->platform_name);
+  if (host == walk->step_count) {
+    printf("           opened, but not used: the host's own processor computes every step\n");
+  } else if (host > 0) {
+    printf("           and the host's own processor for what \"path\" says\n");
+  }
+}
+
+/* One line a family; with several, each line says which operations it computed. */
+static void print_paths(const struct walk *walk) {
+  bool several = false;
+  for (int i = 1; i < walk->step_count; i++) {
+    if (strcmp(walk->steps[i].family, walk->steps[0].family) != 0) several = true;
+  }
+  for (int i = 0; i < walk->step_count; i++) {
+    const char *family = walk->steps[i].family;
+    bool told = false;
+    for (int j = 0; j < i; j++)
+      told = told || strcmp(walk->steps[j].family, family) == 0;
+    if (told) continue;
+    printf("  %s     %s: %s\n", i == 0 ? "path" : "    ", family, family_words(family));
+    if (!several) continue;
+    const char *previous = "";
+    printf("          ");
+    for (int j = i; j < walk->step_count; j++) {
+      const struct walk_step *step = &walk->steps[j];
+      if (strcmp(step->family, family) != 0 || strcmp(step->operation, previous) == 0) continue;
+      printf(" %s", step->operation);
+      previous = step->operation;
+    }
+    putchar('\n');
+  }
+}
+
+void ctn_walk_print_header(const struct walk *walk, const struct walk_example *example) {
+  printf("clattn %s walkthrough, example \"%s\": %s\n\n", clattn_version_string(), example->name, example->summary);
+  print_device(walk);
+  print_paths(walk);
+  printf("  check    each step is compared with the float64 reference, which the host computes from the same\n");
+  printf("           inputs, and with the example's stored values; up to %.0e apart they agree\n", WALK_TOLERANCE);
+  if (strcmp(walk->steps[0].family, "reference") == 0) {
+    printf("           (the reference is the path that runs: only the stored values check it)\n");
+  }
+}
+
+/* Float32 sums depend on the order of their terms, so a figure close to the border between two roundings may go either way. */
+static int other_figures(const struct walk_step *step, struct walk_format format) {
+  char computed[WALK_NUMBER_SIZE], stored[WALK_NUMBER_SIZE];
+  int count = 0;
+  for (int64_t i = 0; i < step->stored->count; i++) {
+    ctn_walk_format_number(computed, format, (double)step->values[i]);
+    ctn_walk_format_number(stored, format, ctn_st_f64(step->stored, i));
+    count += strcmp(computed, stored) != 0 ? 1 : 0;
+  }
+  return count;
+}
+
+void ctn_walk_print_check(const struct walk *walk, const char *name, struct walk_format format) {
+  const struct walk_step *step = ctn_walk_step(walk, name);
+  const bool agrees = step->from_reference <= WALK_TOLERANCE && step->from_stored <= WALK_TOLERANCE;
+  const int others = other_figures(step, format);
+  printf("\n    check  %-22s  largest difference: reference %.1e, stored values %.1e: %s\n", step->name, step->from_reference,
+         step->from_stored, agrees ? "ok" : "TOO FAR");
+  if (agrees && others > 0) {
+    printf("           (%d of %lld figures end in another digit than the stored ones: float32 rounding)\n", others,
+           (long long)step->stored->count);
+  }
+}
+
+void ctn_walk_print_closing(const struct walk *walk) {
+  double difference;
+  const struct walk_step *worst = ctn_walk_worst(walk, &difference);
+  printf("\nLargest difference of all %d steps: %.1e (%s). ", walk->step_count, difference, worst->name);
+  printf(difference <= WALK_TOLERANCE ? "Every step agrees within %.0e.\n" : "That is MORE than the %.0e allowed.\n",
+         WALK_TOLERANCE);
+}
+
+/* -------------------------------------------------------------------------------------------------------------------- JSON */
+
+static json_t *step_json(const struct walk_step *step) {
+  json_t *shape = json_array(), *values = json_array();
+  int failed = 0;
+  for (int i = 0; i < step->stored->rank; i++)
+    failed |= json_array_append_new(shape, json_integer(step->stored->shape[i]));
+  for (int64_t i = 0; i < step->stored->count; i++)
+    failed |= json_array_append_new(values, ctn_json_number((double)step->values[i]));
+  if (failed) {
+    json_decref(shape);
+    json_decref(values);
+    return NULL;
+  }
+  return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", step->name, "operation", step->operation, "path",
+                   step->family, "shape", shape, "difference_reference", ctn_json_number(step->from_reference),
+                   "difference_stored", ctn_json_number(step->from_stored), "values", values);
+}
+
+int ctn_walk_print_json(const struct walk *walk, const struct walk_example *example, const char *command) {
+  double difference;
+  const struct walk_step *worst = ctn_walk_worst(walk, &difference);
+  const clattn_device_info *device = clattn_context_device(walk->context);
+  json_t *steps = json_array();
+  int failed = steps ? 0 : -1;
+  for (int i = 0; i < walk->step_count; i++)
+    failed |= json_array_append_new(steps, step_json(&walk->steps[i]));
+  if (failed) {
+    json_decref(steps);
+    return ctn_print_json(command, NULL);
+  }
+  json_t *words = json_array();
+  for (int i = 0; i < walk->word_count; i++)
+    failed |= json_array_append_new(words, json_string(walk->words[i]));
+  json_t *ran_on = device ? json_pack("{s:s, s:s}", "name", device->name, "platform", device->platform_name) : json_null();
+  json_t *root = json_pack("{s:s, s:s, s:o, s:b, s:o, s:f, s:b, s:{s:o, s:s}, s:o}", "version", clattn_version_string(),
+                           "example", example->name, "device", ran_on, "host_computes", host_steps(walk) > 0, "words", words,
+                           "tolerance", WALK_TOLERANCE, "agrees", difference <= WALK_TOLERANCE, "largest_difference", "value",
+                           ctn_json_number(difference), "step", worst->name, "steps", steps);
+  if (failed) {
+    json_decref(root);
+    root = NULL;
+  }
+  return ctn_print_json(command, root);
+}
