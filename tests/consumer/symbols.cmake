@@ -1,5 +1,6 @@
 # Every symbol that LIBRARY defines for others is named as ALLOWED says, and every function of the public headers is there:
 #   cmake -DNM=nm -DLIBRARY=libclattn.so -DOPTIONS=-D -DALLOWED=^clattn_ -DHEADERS=include/clattn -P symbols.cmake
+cmake_minimum_required(VERSION 3.20)
 execute_process(COMMAND ${NM} ${OPTIONS} --defined-only ${LIBRARY} OUTPUT_VARIABLE lines RESULT_VARIABLE code)
 if(NOT code EQUAL 0)
   message(FATAL_ERROR "${NM} cannot read ${LIBRARY}")
