@@ -45,16 +45,17 @@ static clattn_status check_types(struct case_file *c, const struct st_tensor *co
   return CLATTN_OK;
 }
 
-/* Head counts are stated for [batch, rows, heads * dim], and may be stated, rightly, for the other shapes. */
+/* Head counts are stated for [batch, rows, heads * dim] (heads is -1 there), and may be stated, rightly, for the other shapes.
+ */
 static clattn_status check_heads(struct case_file *c, const char *key, int64_t heads, int64_t *result, clattn_error *error) {
   int64_t said = 0;
   clattn_status status = ctn_case_integer(c, key, 1, INT32_MAX, &said, error);
   if (status) return status;
-  if (heads == 0 && said == 0) return FAIL("metadata %s: missing, and q of rank 3 needs it", c->path, key);
-  if (heads != 0 && said != 0 && heads != said) {
+  if (heads < 0 && said == 0) return FAIL("metadata %s: missing, and q of rank 3 needs it", c->path, key);
+  if (heads >= 0 && said != 0 && heads != said) {
     return FAIL("metadata %s: %" PRId64 ", but the tensor has %" PRId64 " heads", c->path, key, said, heads);
   }
-  *result = heads ? heads : said;
+  *result = heads >= 0 ? heads : said;
   return CLATTN_OK;
 }
 
@@ -78,8 +79,8 @@ static clattn_status padded_shapes(struct case_file *c, const struct st_tensor *
                                    const struct st_tensor *v, clattn_error *error) {
   clattn_problem *p = &c->problem;
   bool split = q->rank == 4;
-  clattn_status status = check_heads(c, "q_heads", split ? q->shape[1] : 0, &p->q_heads, error);
-  if (status == CLATTN_OK) status = check_heads(c, "kv_heads", split ? k->shape[1] : 0, &p->kv_heads, error);
+  clattn_status status = check_heads(c, "q_heads", split ? q->shape[1] : -1, &p->q_heads, error);
+  if (status == CLATTN_OK) status = check_heads(c, "kv_heads", split ? k->shape[1] : -1, &p->kv_heads, error);
   if (status) return status;
   p->batch = q->shape[0];
   p->q_len = q->shape[split ? 2 : 1];
