@@ -43,6 +43,10 @@ static void open_runtime(void) {
   runtime = support_open(&options);
 }
 
+static bool is_oclgrind(void) {
+  return strstr(runtime->device.info.platform_name, "Oclgrind") != NULL;
+}
+
 static cl_kernel create(const char *name) {
   cl_kernel kernel = NULL;
   clattn_error error = CLATTN_ERROR_INIT;
@@ -64,7 +68,8 @@ static void compile_error_names_file_and_line(void **state) {
     assert_null(strchr(error.text, '\n'));
     assert_true(strlen(error.text) > 60);
     assert_int_equal(messages.count[CLATTN_LOG_ERROR], i + 1);
-    assert_non_null(strstr(messages.last, "kernels/broken.clh:2"));
+    /* Oclgrind's compiler messages count the lines of the spliced text. */
+    if (!is_oclgrind() && strstr(messages.last, "kernels/broken.clh:2") == NULL) fail_msg("%s", messages.last);
     assert_non_null(strstr(messages.last, "undeclared_name"));
   }
   ctn_program_counts(runtime, &compiled, NULL);
@@ -138,6 +143,7 @@ static void chain_of_kernels(cl_command_queue_properties properties, bool with_e
   const size_t global = COUNT;
   open_runtime();
   cl_command_queue queue = clCreateCommandQueue(runtime->context, runtime->device.id, properties, &code);
+  if (code == CL_INVALID_QUEUE_PROPERTIES) skip(); /* Rusticl has no such queues */
   assert_int_equal(code, CL_SUCCESS);
   cl_kernel kernels[2] = {create("increase"), create("triple")};
   for (size_t i = 0; i < FIRST + COUNT; i++)
@@ -164,9 +170,12 @@ static void chain_of_kernels(cl_command_queue_properties properties, bool with_e
   }
   ctn_chain_end(&chain);
   if (with_events) {
-    assert_int_equal(clFlush(queue), CL_SUCCESS);
-    assert_int_equal(clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL), CL_SUCCESS);
-    assert_int_not_equal(state, CL_COMPLETE); /* the gate is still closed */
+    /* Oclgrind runs kernels in the calls that wait for them: it would wait here for ever. */
+    if (!is_oclgrind()) {
+      assert_int_equal(clFlush(queue), CL_SUCCESS);
+      assert_int_equal(clGetEventInfo(done, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL), CL_SUCCESS);
+      assert_int_not_equal(state, CL_COMPLETE); /* the gate is still closed */
+    }
     assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
     clReleaseEvent(done);
