@@ -66,40 +66,80 @@ static clattn_status make_plan(clattn_plan **plan, clattn_context *context, int 
   }
 }
 
-/* Whether a path takes an operation: a line of text, or an object in the list. */
-static void tell_path(clattn_context *context, int operation, int path, json_t *list) {
-  clattn_plan_options options = CLATTN_PLAN_OPTIONS_INIT;
-  options.path = paths[path].path;
-  clattn_error error = CLATTN_ERROR_INIT;
-  clattn_plan *plan = NULL;
-  bool taken = make_plan(&plan, context, operation, &options, &error) == CLATTN_OK;
-  if (list) {
-    json_t *row =
-        json_pack("{s:s, s:s, s:b}", "operation", operations[operation], "path", paths[path].name, "available", taken);
-    if (!taken) json_object_set_new(row, "reason", json_string(error.text));
-    json_array_append_new(list, row);
-  } else {
-    printf("    %-11s %-10s %s%s\n", path ? "" : operations[operation], paths[path].name,
-           taken ? "yes" : "no: ", taken ? "" : ctn_one_line(error.text));
+/* What one device gets: by itself for each operation, and when a path is asked for. */
+struct offer {
+  char family[OPERATIONS][32]; /* empty where nothing takes the operation */
+  bool taken[OPERATIONS][PATHS];
+  char reason[OPERATIONS][PATHS][1024]; /* why not; empty where printed or taken */
+};
+
+static void collect(struct offer *offer, clattn_context *context) {
+  memset(offer, 0, sizeof *offer);
+  for (int i = 0; i < OPERATIONS; i++) {
+    clattn_plan *plan = NULL;
+    if (make_plan(&plan, context, i, NULL, NULL) == CLATTN_OK) {
+      snprintf(offer->family[i], sizeof offer->family[i], "%s", clattn_plan_family(plan));
+    }
+    clattn_plan_destroy(plan);
+    for (int p = 0; p < PATHS; p++) {
+      clattn_plan_options options = CLATTN_PLAN_OPTIONS_INIT;
+      options.path = paths[p].path;
+      clattn_error error = CLATTN_ERROR_INIT;
+      offer->taken[i][p] = make_plan(&plan, context, i, &options, &error) == CLATTN_OK;
+      snprintf(offer->reason[i][p], sizeof offer->reason[i][p], "%s", ctn_one_line(error.text));
+      clattn_plan_destroy(plan);
+    }
   }
-  clattn_plan_destroy(plan);
 }
 
-/* What runs by itself, in the plan's own words. */
-static void tell_choice(clattn_context *context, int operation, json_t *object) {
-  clattn_error error = CLATTN_ERROR_INIT;
-  clattn_plan *plan = NULL;
-  bool taken = make_plan(&plan, context, operation, NULL, &error) == CLATTN_OK;
-  if (object) {
-    json_object_set_new(object, operations[operation], taken ? json_string(clattn_plan_family(plan)) : json_null());
-  } else {
-    printf("    %-11s %s%s\n", operations[operation],
-           taken ? clattn_plan_family(plan) : "nothing: ", taken ? "" : ctn_one_line(error.text));
+static json_t *offer_json(const struct offer *offer) {
+  json_t *rows = json_array();
+  for (int i = 0; i < OPERATIONS; i++) {
+    json_t *asked = json_object();
+    for (int p = 0; p < PATHS; p++) {
+      json_t *row = json_pack("{s:b}", "available", offer->taken[i][p]);
+      if (!offer->taken[i][p]) json_object_set_new(row, "reason", json_string(offer->reason[i][p]));
+      json_object_set_new(asked, paths[p].name, row);
+    }
+    json_t *family = offer->family[i][0] ? json_string(offer->family[i]) : json_null();
+    json_array_append_new(rows, json_pack("{s:s, s:o, s:o}", "operation", operations[i], "family", family, "paths", asked));
   }
-  clattn_plan_destroy(plan);
+  return rows;
 }
 
-/* The families of one device, or of the host where index is -1. */
+/* One line for each different reason of a path, with the operations that it holds for. */
+static void print_reasons(struct offer *offer, int path) {
+  for (int i = 0; i < OPERATIONS; i++) {
+    char text[1024];
+    memcpy(text, offer->reason[i][path], sizeof text);
+    if (offer->taken[i][path] || !text[0]) continue;
+    printf("  no %s for", paths[path].name);
+    for (int other = i; other < OPERATIONS; other++) {
+      if (strcmp(offer->reason[other][path], text) != 0) continue;
+      printf("%s %s", other == i ? "" : ",", operations[other]);
+      offer->reason[other][path][0] = '\0';
+    }
+    printf("\n    %s\n", text);
+  }
+}
+
+static void print_offer(struct offer *offer) {
+  printf("  %-14s %-12s %s\n", "operation", "done by", "also with --path");
+  for (int i = 0; i < OPERATIONS; i++) {
+    printf("  %-14s %-12s", operations[i], offer->family[i][0] ? offer->family[i] : "nothing");
+    const char *separator = " ";
+    for (int p = 0; p < PATHS; p++) {
+      if (!offer->taken[i][p]) continue;
+      printf("%s%s", separator, paths[p].name);
+      separator = ", ";
+    }
+    printf("\n");
+  }
+  for (int p = 0; p < PATHS; p++)
+    print_reasons(offer, p);
+}
+
+/* The families of one device, or of the host where index is -1: printed, or into object. */
 static void tell_families(const struct args *args, int index, json_t *object) {
   clattn_context_options options = args->common.context;
   options.device_name = NULL;
@@ -114,19 +154,12 @@ static void tell_families(const struct args *args, int index, json_t *object) {
       printf("  cannot be used: %s\n", ctn_one_line(error.text));
     return;
   }
-  json_t *choice = object ? json_object() : NULL, *list = object ? json_array() : NULL;
-  if (!object) printf("  runs by itself\n");
-  for (int i = 0; i < OPERATIONS; i++)
-    tell_choice(context, i, choice);
-  if (!object) printf("  can be asked for with --path\n");
-  for (int i = 0; i < OPERATIONS; i++) {
-    for (int p = 0; p < PATHS; p++)
-      tell_path(context, i, p, list);
-  }
-  if (object) {
-    json_object_set_new(object, "default_path", choice);
-    json_object_set_new(object, "paths", list);
-  }
+  struct offer offer;
+  collect(&offer, context);
+  if (object)
+    json_object_set_new(object, "operations", offer_json(&offer));
+  else
+    print_offer(&offer);
   clattn_context_destroy(context);
 }
 
