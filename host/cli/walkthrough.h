@@ -26,7 +26,7 @@ enum { WALK_WIDTH = 100, WALK_NUMBER_SIZE = 64 };
 struct walk_step {
   const char *name;               /* that of the stored tensor */
   const char *operation;          /* "embedding", "position", "projection", "attention" */
-  const char *family;             /* who computed it: "staged", "cpu", "reference" */
+  const char *family;             /* of kernels that computed it, by its name in the library */
   const struct st_tensor *stored; /* gives the shape, too */
   float *values;
   float *reference;

@@ -6,28 +6,31 @@
 #include "print.h"
 #include "walkthrough.h"
 
-static bool on_host(const char *family) {
-  return strcmp(family, "cpu") == 0 || strcmp(family, "reference") == 0;
+/* The paths that a step can have taken, by the family that ran: the host's two have a family each, the last stands for all
+ * families of the device. */
+static const struct {
+  const char *path, *words;
+} paths[] = {
+    {"cpu", "float32 on the host's threads, no OpenCL"},
+    {"reference", "float64 on the host, plain loops"},
+    {"staged", "OpenCL kernels, one for each step, so that every step can be read"},
+};
+
+enum { PATHS = sizeof paths / sizeof *paths, DEVICE_PATH = PATHS - 1 };
+
+static int path_of(const struct walk_step *step) {
+  int path = 0;
+  while (path < DEVICE_PATH && strcmp(paths[path].path, step->family) != 0)
+    path++;
+  return path;
 }
 
 /* How many of the steps the host computed. */
 static int host_steps(const struct walk *walk) {
   int count = 0;
   for (int i = 0; i < walk->step_count; i++)
-    count += on_host(walk->steps[i].family) ? 1 : 0;
+    count += path_of(&walk->steps[i]) < DEVICE_PATH ? 1 : 0;
   return count;
-}
-
-static const char *family_words(const char *family) {
-  static const char *const words[][2] = {
-      {"staged", "OpenCL kernels, one for each step, so that every step can be read"},
-      {"cpu", "float32 on the host's threads, no OpenCL"},
-      {"reference", "float64 on the host, plain loops"},
-  };
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (strcmp(words[i][0], family) == 0) return words[i][1];
-  }
-  return "OpenCL kernels";
 }
 
 static void print_device(const struct walk *walk) {
@@ -48,29 +51,29 @@ static void print_device(const struct walk *walk) {
   }
 }
 
-/* One line a family; with several, each line says which operations it computed. */
-static void print_paths(const struct walk *walk) {
-  bool several = false;
-  for (int i = 1; i < walk->step_count; i++) {
-    if (strcmp(walk->steps[i].family, walk->steps[0].family) != 0) several = true;
-  }
+/* What took a path: "(embedding, position)". Equal neighbours are told once. */
+static void print_operations(const struct walk *walk, int path) {
+  const char *previous = "";
   for (int i = 0; i < walk->step_count; i++) {
-    const char *family = walk->steps[i].family;
-    bool told = false;
-    for (int j = 0; j < i; j++)
-      told = told || strcmp(walk->steps[j].family, family) == 0;
-    if (told) continue;
-    printf("  %s     %s: %s\n", i == 0 ? "path" : "    ", family, family_words(family));
-    if (!several) continue;
-    const char *previous = "";
-    printf("          ");
-    for (int j = i; j < walk->step_count; j++) {
-      const struct walk_step *step = &walk->steps[j];
-      if (strcmp(step->family, family) != 0 || strcmp(step->operation, previous) == 0) continue;
-      printf(" %s", step->operation);
-      previous = step->operation;
-    }
-    putchar('\n');
+    const struct walk_step *step = &walk->steps[i];
+    if (path_of(step) != path || strcmp(step->operation, previous) == 0) continue;
+    printf("%s%s", *previous ? ", " : "           for ", step->operation);
+    previous = step->operation;
+  }
+  putchar('\n');
+}
+
+/* One line a path; with several, each says which operations took it. */
+static void print_paths(const struct walk *walk) {
+  int steps[PATHS] = {0};
+  for (int i = 0; i < walk->step_count; i++)
+    steps[path_of(&walk->steps[i])]++;
+  const char *label = "path";
+  for (int path = 0; path < PATHS; path++) {
+    if (steps[path] == 0) continue;
+    printf("  %-9s%s: %s\n", label, paths[path].path, paths[path].words);
+    if (steps[path] < walk->step_count) print_operations(walk, path);
+    label = "";
   }
 }
 
@@ -80,7 +83,7 @@ void ctn_walk_print_header(const struct walk *walk, const struct walk_example *e
   print_paths(walk);
   printf("  check    each step is compared with the float64 reference, which the host computes from the same\n");
   printf("           inputs, and with the example's stored values; up to %.0e apart they agree\n", WALK_TOLERANCE);
-  if (strcmp(walk->steps[0].family, "reference") == 0) {
+  if (strcmp(paths[path_of(&walk->steps[0])].path, "reference") == 0) {
     printf("           (the reference is the path that runs: only the stored values check it)\n");
   }
 }
@@ -131,9 +134,10 @@ static json_t *step_json(const struct walk_step *step) {
     json_decref(values);
     return NULL;
   }
-  return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", step->name, "operation", step->operation, "path",
-                   step->family, "shape", shape, "difference_reference", ctn_json_number(step->from_reference),
-                   "difference_stored", ctn_json_number(step->from_stored), "values", values);
+  return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", step->name, "operation", step->operation, "path",
+                   paths[path_of(step)].path, "family", step->family, "shape", shape, "difference_reference",
+                   ctn_json_number(step->from_reference), "difference_stored", ctn_json_number(step->from_stored), "values",
+                   values);
 }
 
 int ctn_walk_print_json(const struct walk *walk, const struct walk_example *example, const char *command) {
