@@ -75,7 +75,7 @@ static int choose_device(clattn_context_options *options, const char *command, c
   return -1;
 }
 
-static int resolve(struct args *args, const struct command *command, int threads) {
+static int resolve(struct args *args, const struct command *command) {
   struct common_options *common = &args->common;
   int value;
   if (args->path) {
@@ -90,8 +90,15 @@ static int resolve(struct args *args, const struct command *command, int threads
     }
     common->plan.product = (clattn_product)value;
   }
-  if (threads < 0) return ctn_fail_usage(command->name, "--threads: %d is negative", threads);
-  common->context.threads = threads;
+  if (args->threads) {
+    char *end = NULL;
+    errno = 0;
+    long threads = strtol(args->threads, &end, 10);
+    if (end == args->threads || *end || errno || threads < 0 || threads > INT_MAX) {
+      return ctn_fail_usage(command->name, "--threads: %s is no number of threads (0: one a processor)", args->threads);
+    }
+    common->context.threads = (int)threads;
+  }
   if (common->verbose) common->context.log = log_to_stderr;
 
   const char *folder = getenv("CLATTN_KERNEL_DIR");
@@ -119,9 +126,9 @@ int ctn_args_parse(struct args *args, const struct command *command, int argc, c
   args->common.context = context;
   args->common.plan = plan;
 
-  int help = 0, verbose = 0, json = 0, no_host = 0, threads = 0;
+  int help = 0, verbose = 0, json = 0, no_host = 0;
   const struct poptOption context_options[] = {{"device", 0, POPT_ARG_STRING, &args->device, 0, NULL, NULL},
-                                               {"threads", 0, POPT_ARG_INT, &threads, 0, NULL, NULL},
+                                               {"threads", 0, POPT_ARG_STRING, &args->threads, 0, NULL, NULL},
                                                {"verbose", 0, POPT_ARG_NONE, &verbose, 0, NULL, NULL},
                                                POPT_TABLEEND};
   const struct poptOption plan_options[] = {{"path", 0, POPT_ARG_STRING, &args->path, 0, NULL, NULL},
@@ -161,7 +168,7 @@ int ctn_args_parse(struct args *args, const struct command *command, int argc, c
   args->common.json = json != 0;
   args->common.verbose = verbose != 0;
   args->common.plan.no_host = no_host != 0;
-  return resolve(args, command, threads);
+  return resolve(args, command);
 }
 
 void ctn_args_clear(struct args *args) {
@@ -169,6 +176,7 @@ void ctn_args_clear(struct args *args) {
   free(args->device);
   free(args->path);
   free(args->product);
+  free(args->threads);
   memset(args, 0, sizeof *args);
 }
 

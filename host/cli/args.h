@@ -45,7 +45,7 @@ struct args {
   const char **operands;
   int operand_count;
   poptContext popt;
-  char *device, *path, *product; /* as given; behind common */
+  char *device, *path, *product, *threads; /* as given; behind common */
 };
 
 /*

@@ -118,14 +118,15 @@ static void start(const char *const *argv, const struct tool_options *options, c
     snprintf(name, sizeof name, "%.*s", (int)(equals - *e), *e);
     setenv(name, equals + 1, 1);
   }
+  int fd = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (fd >= 0) dup2(fd, 2);
+  if (fd > 2) close(fd);
   const char *to = options->stdout_path ? options->stdout_path : out;
-  int fd = *to ? open(to, O_WRONLY | O_CREAT, 0600) : -1;
+  fd = *to ? open(to, O_WRONLY | O_CREAT, 0600) : -1;
   if (fd >= 0)
     dup2(fd, 1);
   else
     close(1);
-  fd = open(err, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  if (fd >= 0) dup2(fd, 2);
   if (options->file_limit) {
     const struct rlimit limit = {(rlim_t)options->file_limit, (rlim_t)options->file_limit};
     signal(SIGXFSZ, SIG_IGN);

@@ -1,0 +1,26 @@
+# Runs `clattn verify` on the cases and checks the exit code, the closing line and how many programs were compiled:
+#   cmake -DTOOL=clattn -DCASES=folder "-DARGUMENTS=--path staged" -DCLOSING=line -DPROGRAMS=24 [-DCACHE=folder] -P verify.cmake
+# CACHE, if given, is a fresh folder for compiled programs: nothing is loaded, so every program counts.
+if(CACHE)
+  file(REMOVE_RECURSE "${CACHE}")
+  file(MAKE_DIRECTORY "${CACHE}")
+  set(ENV{CLATTN_CACHE_DIR} "${CACHE}")
+endif()
+separate_arguments(words UNIX_COMMAND "${ARGUMENTS}")
+execute_process(COMMAND "${TOOL}" verify "${CASES}" --verbose ${words}
+  RESULT_VARIABLE code OUTPUT_VARIABLE output ERROR_VARIABLE details)
+string(REGEX REPLACE "(^|\n)ok [^\n]*" "" told "${output}")
+message("${told}\n${details}")
+if(NOT code EQUAL 0)
+  message(FATAL_ERROR "exit code ${code}")
+endif()
+string(FIND "\n${output}" "\n${CLOSING}\n" place)
+if(place EQUAL -1)
+  message(FATAL_ERROR "the closing line is not: ${CLOSING}")
+endif()
+if(NOT details MATCHES "(^|\n)([0-9]+) programs compiled")
+  message(FATAL_ERROR "no count of compiled programs")
+endif()
+if(CMAKE_MATCH_2 GREATER PROGRAMS)
+  message(FATAL_ERROR "${CMAKE_MATCH_2} programs compiled, ${PROGRAMS} are allowed")
+endif()
