@@ -214,7 +214,7 @@ static void fill_mask(const struct setup *s, enum mask_kind kind, uint64_t *rand
   for (int64_t n = 0; n < extent; n++) {
     const double value = support_random(random);
     if (a->mask_dtype == CLATTN_BOOL) {
-      bytes[n] = value > 0 ? (uint8_t)(1 + n % 255) : 0;
+      bytes[n] = (uint8_t)(value > 0 ? 1 + n % 255 : 0);
     } else {
       support_set(a->mask_dtype, s->arrays.mask, n, value < -0.5 ? -INFINITY : value);
     }
