@@ -8,7 +8,8 @@
 
 struct pool;
 
-/* One piece of a job. worker is 0 <= worker < ctn_pool_size and is held by one thread at a time: index scratch memory with it. */
+/* One piece of a job. worker is 0 <= worker < ctn_pool_size and is held by one thread at a time: index scratch memory with it.
+ */
 typedef void (*pool_task)(void *job, int64_t piece, int worker);
 
 /* threads 0: one a processor. The calling thread of ctn_pool_run works too, so a pool of 1 starts no thread. */
