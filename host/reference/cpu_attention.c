@@ -39,6 +39,7 @@ struct block {
   float *v;        /* [CPU_KEYS, head_dim_v] */
   float *scores;   /* [ROWS, CPU_KEYS]: then weights */
   float *gathered; /* [ROWS, head_dim_v]: out times the row's sum */
+  float *part;     /* [ROWS, head_dim_v]: what one block of keys adds to it, so that a long sum's rounding stays small */
   struct online online[ROWS];
 };
 
@@ -54,7 +55,7 @@ static int64_t align(int64_t floats) {
 /* Floats of one worker. Sizes are below 2^31, so nothing overflows. */
 static int64_t worker_floats(const struct attention *a) {
   return align(ROWS * a->head_dim) + 2 * align(CPU_KEYS * a->head_dim) + align(CPU_KEYS * a->head_dim_v) +
-         align(ROWS * CPU_KEYS) + align(ROWS * a->head_dim_v);
+         align(ROWS * CPU_KEYS) + 2 * align(ROWS * a->head_dim_v);
 }
 
 size_t ctn_cpu_attention_scratch(const struct attention *a, const struct pool *pool) {
@@ -70,6 +71,7 @@ static void place_scratch(struct block *block, float *scratch) {
   block->v = block->kt + align(CPU_KEYS * a->head_dim);
   block->scores = block->v + align(CPU_KEYS * a->head_dim_v);
   block->gathered = block->scores + align(ROWS * CPU_KEYS);
+  block->part = block->gathered + align(ROWS * a->head_dim_v);
 }
 
 /* What lengths, causality and windows leave to rows first to last. */
@@ -245,7 +247,7 @@ static bool process_row(struct block *block, int64_t r, int64_t j0, int64_t keys
 
 /* ------------------------------------------------------------------------------------------------------------------ values */
 
-/* gathered += weights v where some of v is NaN or infinite: excluded keys must not be multiplied. */
+/* part += weights v where some of v is NaN or infinite: excluded keys must not be multiplied. */
 static void gather_attended(struct block *block, const float *weights, int64_t keys) {
   const int64_t columns = block->a->head_dim_v;
   for (int64_t r = 0; r < block->rows; r++) {
@@ -253,7 +255,7 @@ static void gather_attended(struct block *block, const float *weights, int64_t k
       const float weight = weights[r * CPU_KEYS + j];
       if (weight == 0 && signbit(weight)) continue;
       for (int64_t d = 0; d < columns; d++)
-        block->gathered[r * columns + d] += weight * block->v[j * columns + d];
+        block->part[r * columns + d] += weight * block->v[j * columns + d];
     }
   }
 }
@@ -268,10 +270,14 @@ static void gather_values(struct block *block, struct range range, int64_t j0, i
   for (int64_t j = 0; j < count; j++) {
     ctn_load_row(a->dtype, block->arrays->v, start + j * a->v.row, columns, block->v + j * columns);
   }
+  memset(block->part, 0, (size_t)(block->rows * columns) * sizeof(float));
   if (ctn_cpu_not_finite(block->v, count * columns)) {
     gather_attended(block, weights, count);
   } else {
-    ctn_cpu_multiply(block->gathered, columns, weights, CPU_KEYS, block->v, columns, block->rows, columns, count);
+    ctn_cpu_multiply(block->part, columns, weights, CPU_KEYS, block->v, columns, block->rows, columns, count);
+  }
+  for (int64_t n = 0; n < block->rows * columns; n++) {
+    block->gathered[n] += block->part[n];
   }
 }
 

@@ -303,6 +303,16 @@ static void check_all(clattn_dtype dtype) {
   ctn_pool_destroy(pool);
 }
 
+/* Averages over so many keys are small against their terms: sums need to be made in parts. */
+static void test_long_rows(void **state) {
+  (void)state;
+  const struct shape shape = {1, 1, 1, 2, 65536, 64, 64};
+  struct pool *pool = NULL;
+  assert_int_equal(ctn_pool_create(&pool, 2, NULL), CLATTN_OK);
+  check(&shape, &options[0], CLATTN_F32, pool);
+  ctn_pool_destroy(pool);
+}
+
 static void test_f32(void **state) {
   (void)state;
   check_all(CLATTN_F32);
@@ -317,6 +327,7 @@ static void test_bf16(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f32), cmocka_unit_test(test_f16), cmocka_unit_test(test_bf16)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_f32), cmocka_unit_test(test_f16), cmocka_unit_test(test_bf16),
+                                     cmocka_unit_test(test_long_rows)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
