@@ -12,5 +12,6 @@ __kernel void finish(const __global float *products, const long products_offset,
   const long features = (long)get_global_size(0), length = (long)get_global_size(1);
   float value = products[products_offset + (b * length + s) * features + f];
   if (has_bias) value += load(bias, bias_offset + f);
-  store(out, out_offset + b * out_layout.batch + f / head_dim * out_layout.head + s * out_layout.row + f % head_dim, value);
+  const long h = f / head_dim, d = f - h * head_dim;
+  store(out, out_offset + b * out_layout.batch + h * out_layout.head + s * out_layout.row + d, value);
 }

@@ -27,7 +27,8 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void projection(
       if (s < length && f < features) {
         float value = total[r][c];
         if (has_bias) value += load(bias, bias_offset + f);
-        const long place = b * out_layout.batch + f / head_dim * out_layout.head + s * out_layout.row + f % head_dim;
+        const long h = f / head_dim, d = f - h * head_dim;
+        const long place = b * out_layout.batch + h * out_layout.head + s * out_layout.row + d;
         store(out, out_offset + place, value);
       }
     }

@@ -31,7 +31,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void projection(
   for (int c = 0; c < columns; c++) {
     const long f = f0 + c;
     const float addend = has_bias ? load(bias, bias_offset + f) : 0.0f;
-    const long place = out_offset + b * out_layout.batch + f / head_dim * out_layout.head + f % head_dim;
+    const long h = f / head_dim, d = f - h * head_dim;
+    const long place = out_offset + b * out_layout.batch + h * out_layout.head + d;
     for (int r = 0; r < rows; r++) store(out, place + (s0 + r) * out_layout.row, lanes[r * COLUMNS + c] + addend);
   }
 }

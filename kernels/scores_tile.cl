@@ -18,7 +18,7 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void scores(
   __local float tile_k[DEPTH * TILE_PITCH];
   const int column = (int)get_local_id(0), row = (int)get_local_id(1);
   const long bh = chunk.head + (long)get_group_id(2);
-  const long b = bh / p.q_heads, h = bh % p.q_heads;
+  const long b = bh / p.q_heads, h = bh - b * p.q_heads;
   const long i0 = chunk.row + (long)get_group_id(1) * TILE, j0 = (long)get_group_id(0) * TILE;
   const sequence s = find_sequence(p, b, kv_len + kv_len_offset, query_offset + query_offset_offset, cu_q + cu_q_offset,
                                    cu_kv + cu_kv_offset);

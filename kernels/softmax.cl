@@ -83,7 +83,7 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void softmax(
   __local float scratch[ITEMS];
   const int item = (int)get_local_id(0);
   const long i = chunk.row + (long)get_group_id(0), bh = chunk.head + (long)get_group_id(1);
-  const long b = bh / p.q_heads, h = bh % p.q_heads;
+  const long b = bh / p.q_heads, h = bh - b * p.q_heads;
   const sequence s = find_sequence(p, b, kv_len + kv_len_offset, query_offset + query_offset_offset, cu_q + cu_q_offset,
                                    cu_kv + cu_kv_offset);
   const long row = (bh * p.q_len + i) * p.kv_len; /* in a whole stage tensor; dropout counts the same way */
@@ -149,7 +149,8 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void softmax(
     if (writes & WRITE_WEIGHTS) weights[j] = weight;
     float probability = weight;
     if (p.dropout > 0.0f) {
-      probability = dropout_keeps(seed, dropout_offset, (ulong)(row + j), p.dropout) ? weight * p.keep_scale : 0.0f;
+      /* Multiplied also where dropped: a weight that is NaN stays one. */
+      probability = weight * (dropout_keeps(seed, dropout_offset, (ulong)(row + j), p.dropout) ? p.keep_scale : 0.0f);
     }
     probabilities[j] = excluded ? EXCLUDED_WEIGHT : as_uint(probability);
   }

@@ -15,7 +15,7 @@ __kernel void finish(const attention p, const __global storage *v, const long v_
                      __global storage *out, const long out_offset) {
   const long e = (long)get_global_id(0), row = (long)get_global_id(1), head = (long)get_global_id(2);
   const long bh = chunk.head + head, i = chunk.row + row;
-  const long b = bh / p.q_heads, h = bh % p.q_heads, kv_head = h / p.group;
+  const long b = bh / p.q_heads, h = bh - b * p.q_heads, kv_head = h / p.group;
   float sum = products[products_offset + (head * chunk.rows + row) * p.head_dim_v + e];
   if (flags[flags_offset]) {
     const __global int *flagged = flags + flags_offset + 1 + (b * kv_heads + kv_head) * p.kv_len;

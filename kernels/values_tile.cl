@@ -39,7 +39,7 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void values(
   __local int not_finite;
   const int column = (int)get_local_id(0), row = (int)get_local_id(1), item = row * SIDE + column;
   const long bh = chunk.head + (long)get_group_id(2);
-  const long b = bh / p.q_heads, h = bh % p.q_heads;
+  const long b = bh / p.q_heads, h = bh - b * p.q_heads;
   const long i0 = chunk.row + (long)get_group_id(1) * TILE, e0 = (long)get_group_id(0) * TILE;
   const sequence s = find_sequence(p, b, kv_len + kv_len_offset, query_offset + query_offset_offset, cu_q + cu_q_offset,
                                    cu_kv + cu_kv_offset);
@@ -56,13 +56,13 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void values(
     if (item == 0) not_finite = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int n = item; n < TILE * DEPTH; n += SIDE * SIDE) {
-      const int line = n / DEPTH, t = n % DEPTH;
+      const int line = n / DEPTH, t = n - line * DEPTH;
       float weight = as_float(EXCLUDED_WEIGHT);
       if (line < rows && j0 + t < high) weight = weights[p_start + line * p.kv_len + j0 + t];
       tile_p[t * TILE_PITCH + line] = weight;
     }
     for (int n = item; n < TILE * DEPTH; n += SIDE * SIDE) {
-      const int t = n / TILE, e = n % TILE;
+      const int t = n / TILE, e = n - t * TILE;
       float value = 0.0f;
       if (j0 + t < high && e0 + e < p.head_dim_v) value = load(v, v_start + (j0 + t) * p.v.row + e0 + e);
       if (!isfinite(value)) atomic_or(&not_finite, 1);

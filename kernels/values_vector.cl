@@ -35,7 +35,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void values(
   __local vec sums[2 * ROWS];
   const __local float *lanes = (const __local float *)sums;
   const long bh = chunk.head + (long)get_group_id(2);
-  const long b = bh / p.q_heads, h = bh % p.q_heads;
+  const long b = bh / p.q_heads, h = bh - b * p.q_heads;
   const long i0 = chunk.row + (long)get_group_id(1) * ROWS, e0 = (long)get_group_id(0) * COLUMNS;
   const sequence s = find_sequence(p, b, kv_len + kv_len_offset, query_offset + query_offset_offset, cu_q + cu_q_offset,
                                    cu_kv + cu_kv_offset);

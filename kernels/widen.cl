@@ -13,7 +13,8 @@ __kernel void widen(const __global storage *data, const long data_offset, const 
                     const long rows, const long columns, __global float *out, const long out_offset, __global int *flags,
                     const long flags_offset, const int checked) {
   const long r = (long)get_global_id(0), bh = (long)get_global_id(1);
-  const long from = data_offset + bh / heads * data_layout.batch + bh % heads * data_layout.head + r * data_layout.row;
+  const long b = bh / heads, h = bh - b * heads;
+  const long from = data_offset + b * data_layout.batch + h * data_layout.head + r * data_layout.row;
   const long to = out_offset + (bh * rows + r) * columns;
   int flag = 0;
   for (long c = 0; c < columns; c++) {

@@ -88,10 +88,12 @@ clattn_status ctn_arrays_check(const struct problem *problem, const clattn_array
   ctn_arrays_table(arrays, table);
   for (int i = 0; i < TENSOR_COUNT; i++) {
     if (problem->tensor[i].used && table[i] == NULL) {
-      return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "%s: NULL, but the plan's problem names it", ctn_tensor_name((enum tensor)i));
+      return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "%s: NULL, but the plan's problem names it",
+                      ctn_tensor_name((enum tensor)i));
     }
     if (!problem->tensor[i].used && table[i] != NULL) {
-      return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "%s: given, but the plan's problem does not name it", ctn_tensor_name((enum tensor)i));
+      return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "%s: given, but the plan's problem does not name it",
+                      ctn_tensor_name((enum tensor)i));
     }
   }
   if (problem->operation == OP_ATTENTION) return check_attention(&problem->as.attention, arrays, error);

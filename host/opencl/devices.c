@@ -41,8 +41,9 @@ static bool has_extension(const char *list, const char *name) {
 }
 
 static clattn_device_type device_type(cl_device_type types) {
-  if (types & CL_DEVICE_TYPE_GPU) return CLATTN_DEVICE_GPU;
+  /* A simulator that claims every type runs on a CPU. */
   if (types & CL_DEVICE_TYPE_CPU) return CLATTN_DEVICE_CPU;
+  if (types & CL_DEVICE_TYPE_GPU) return CLATTN_DEVICE_GPU;
   return CLATTN_DEVICE_ACCELERATOR;
 }
 

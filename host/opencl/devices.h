@@ -12,7 +12,7 @@
 struct device {
   cl_platform_id platform;
   cl_device_id id;
-  cl_device_type types; /* every bit: a device may call itself several types, of which info.type is the first we prefer */
+  cl_device_type types; /* every bit: a device may call itself several types, of which info.type is one */
   bool usable;          /* available, and with a compiler: others are listed but never chosen unless named by their index */
   clattn_device_info info;
 };

@@ -100,6 +100,14 @@ static clattn_status read_results(clattn_plan *plan, const struct rows *rows, vo
   return CLATTN_OK;
 }
 
+/* An adopted queue may be out of order: what follows waits for all that came before. */
+static clattn_status order(const struct chain *chain, clattn_error *error) {
+  if (chain->in_order) return CLATTN_OK;
+  const cl_int code = clEnqueueBarrierWithWaitList(chain->queue, 0, NULL, NULL);
+  return code == CL_SUCCESS ? CLATTN_OK
+                            : ctn_fail_cl(error, code, "clEnqueueBarrierWithWaitList", "between copies and kernels");
+}
+
 static clattn_status run_on_device(clattn_plan *plan, const clattn_arrays *arrays, clattn_error *error) {
   const struct rows rows = result_rows(&plan->problem);
   struct runtime *runtime = plan->context->runtime;
@@ -116,7 +124,9 @@ static clattn_status run_on_device(clattn_plan *plan, const clattn_arrays *array
   status = write_inputs(plan, table, error);
   if (status == CLATTN_OK) status = ctn_chain_begin(&chain, runtime->queue, 0, NULL, NULL, error);
   if (status == CLATTN_OK) {
-    status = plan->family->enqueue(plan->state, &call, error);
+    status = order(&chain, error);
+    if (status == CLATTN_OK) status = plan->family->enqueue(plan->state, &call, error);
+    if (status == CLATTN_OK) status = order(&chain, error);
     ctn_chain_end(&chain);
   }
   if (status == CLATTN_OK) status = read_results(plan, &rows, table, error);

@@ -359,7 +359,8 @@ typedef struct clattn_plan_options {
 
 /*
  * Validates the problem, chooses the cheapest kernel family that takes it, compiles what it needs (or loads it from the cache) and
- * allocates its workspace, so that executing allocates and compiles nothing more on the device. options may be NULL.
+ * allocates its workspace, so that clattn_plan_enqueue allocates and compiles nothing; the first clattn_plan_execute adds device
+ * buffers for the host arrays, which the plan keeps. options may be NULL.
  * Errors: INVALID_ARGUMENT, TOO_LARGE, UNSUPPORTED (with every family's reason), BUILD_FAILED, OPENCL_FAILED, OUT_OF_MEMORY.
  */
 CLATTN_API clattn_status clattn_plan_create(clattn_plan **plan, clattn_context *context, const clattn_problem *problem,
