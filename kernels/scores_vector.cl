@@ -43,8 +43,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void scores(
   for (int r = 0; r < rows; r++) {
     __global float *line = raw + panel_index(raw_panel, p, bh, i0 + r) + j0;
     if (keys == COLUMNS && r < present) {
-      vstore(sums[2 * r] * p.scale, line);
-      vstore(sums[2 * r + 1] * p.scale, line + VEC);
+      store_lanes(sums[2 * r] * p.scale, line);
+      store_lanes(sums[2 * r + 1] * p.scale, line + VEC);
     } else {
       for (int c = 0; c < columns; c++) line[c] = r < present && c < keys ? p.scale * lanes[r * COLUMNS + c] : 0.0f;
     }

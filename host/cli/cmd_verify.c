@@ -118,9 +118,7 @@ static int verify(const char *command, const struct args *args, bool strict) {
     code = ctn_fail_job(command, "%s", error.text);
   } else if (found.count == 0) {
     code = ctn_fail_job(command, "%s: no .safetensors file in there", args->operands[0]);
-  } else if (ctn_open_context(&args->common, &context, &error)) {
-    code = ctn_fail_job(command, "%s", error.text);
-  } else if (!verify_all(args, context, &found, counts, list, &error)) {
+  } else if (ctn_open_context(&args->common, &context, &error) || !verify_all(args, context, &found, counts, list, &error)) {
     code = ctn_fail_job(command, "%s", error.text);
   } else {
     code = summary(command, args, context, counts, list, strict);
