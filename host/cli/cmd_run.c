@@ -82,27 +82,31 @@ static void print_summary(const struct results *results, const char *output, boo
          results->plan ? clattn_plan_family(results->plan) : "");
 }
 
-/* The library names arguments, not files: the message gets the file in front. */
-static int fail_with_file(const char *command, const char *path, const clattn_error *error) {
-  return ctn_fail_job(command, "%s: %s", path, error->text);
+/* The library names arguments, not files: its messages get the file in front. */
+static clattn_status compute(struct results *results, struct case_file *c, const struct args *args, clattn_context *context,
+                             unsigned wanted, clattn_error *error) {
+  clattn_error inner = CLATTN_ERROR_INIT;
+  if (c->rotary) {
+    return ctn_fail(error, CLATTN_UNSUPPORTED, "%s: op: rotary_embedding is not in this version; give an attention problem",
+                    c->path);
+  }
+  clattn_status status = ctn_results_compute(results, c, context, &args->common.plan, wanted, &inner);
+  return status ? ctn_fail(error, status, "%s: %s", c->path, inner.text) : CLATTN_OK;
 }
 
 static int run_case(const char *command, const struct args *args, const char *output, unsigned wanted, bool explain) {
-  const char *input = args->operands[0];
   clattn_error error = CLATTN_ERROR_INIT;
   clattn_context *context = NULL;
   struct case_file c = {0};
   struct results results = {0};
   int code = CTN_EXIT_OK;
-  if (ctn_case_read(&c, input, &error) || ctn_st_check_writable(output, &error)) {
-    code = ctn_fail_job(command, "%s", error.text);
-  } else if (c.rotary) {
-    code = ctn_fail_job(command, "%s: op: rotary_embedding is not in this version; give an attention problem", input);
-  } else if (ctn_open_context(&args->common, &context, &error)) {
-    code = ctn_fail_job(command, "%s", error.text);
-  } else if (ctn_results_compute(&results, &c, context, &args->common.plan, wanted, &error)) {
-    code = fail_with_file(command, input, &error);
-  } else if (ctn_st_add_metadata(&results.file, "op", "attention", &error) || ctn_st_write(&results.file, output, &error)) {
+  clattn_status status = ctn_case_read(&c, args->operands[0], &error);
+  if (status == CLATTN_OK) status = ctn_st_check_writable(output, &error);
+  if (status == CLATTN_OK) status = ctn_open_context(&args->common, &context, &error);
+  if (status == CLATTN_OK) status = compute(&results, &c, args, context, wanted, &error);
+  if (status == CLATTN_OK) status = ctn_st_add_metadata(&results.file, "op", "attention", &error);
+  if (status == CLATTN_OK) status = ctn_st_write(&results.file, output, &error);
+  if (status) {
     code = ctn_fail_job(command, "%s", error.text);
   } else if (args->common.json) {
     code = print_json(command, &results, output, explain);

@@ -5,6 +5,7 @@
 #include "args.h"
 #include "find_cases.h"
 #include "print.h"
+#include "status.h"
 #include "verify_case.h"
 
 static int run(const struct command *self, int argc, const char **argv);
@@ -53,17 +54,17 @@ static json_t *to_json(const struct found_case *item, const struct judgement *ju
 }
 
 /* A path that refuses the smallest problem there is refuses everything: that is an error, not a row of skips. */
-static bool path_exists(clattn_context *context, const clattn_plan_options *options, clattn_error *error) {
+static clattn_status probe_path(clattn_context *context, const clattn_plan_options *options, clattn_error *error) {
   const clattn_problem smallest = CLATTN_PROBLEM_INIT;
   clattn_plan *plan = NULL;
   clattn_status status = clattn_plan_create(&plan, context, &smallest, options, error);
   clattn_plan_destroy(plan);
-  return status != CLATTN_UNSUPPORTED;
+  return status;
 }
 
-/* Judges every case; counts[] gets how many of each verdict. False where the path turned out to take nothing at all. */
-static bool verify_all(const struct args *args, clattn_context *context, const struct found_cases *found, size_t counts[3],
-                       json_t *list, clattn_error *error) {
+/* Judges every case; counts[] gets how many of each verdict. Fails where the path turns out to take nothing at all. */
+static clattn_status verify_all(const struct args *args, clattn_context *context, const struct found_cases *found,
+                                size_t counts[3], json_t *list, clattn_error *error) {
   for (size_t i = 0; i < found->count; i++) {
     struct found_case *item = &found->items[i];
     struct judgement judgement = {0};
@@ -73,7 +74,10 @@ static bool verify_all(const struct args *args, clattn_context *context, const s
     } else {
       ctn_verify_case(&judgement, item->path, context, &args->common.plan);
     }
-    if (judgement.status == CLATTN_UNSUPPORTED && !path_exists(context, &args->common.plan, error)) return false;
+    if (judgement.status == CLATTN_UNSUPPORTED) {
+      clattn_status status = probe_path(context, &args->common.plan, error);
+      if (status) return status;
+    }
     counts[judgement.verdict]++;
     ctn_one_line(item->name);
     if (list)
@@ -81,7 +85,7 @@ static bool verify_all(const struct args *args, clattn_context *context, const s
     else
       print_line(item->name, &judgement);
   }
-  return true;
+  return CLATTN_OK;
 }
 
 static int summary(const char *command, const struct args *args, clattn_context *context, const size_t counts[3], json_t *list,
@@ -113,16 +117,13 @@ static int verify(const char *command, const struct args *args, bool strict) {
   struct found_cases found = {0};
   json_t *list = args->common.json ? json_array() : NULL;
   size_t counts[3] = {0, 0, 0};
-  int code;
-  if (ctn_find_cases(&found, args->operands, &error)) {
-    code = ctn_fail_job(command, "%s", error.text);
-  } else if (found.count == 0) {
-    code = ctn_fail_job(command, "%s: no .safetensors file in there", args->operands[0]);
-  } else if (ctn_open_context(&args->common, &context, &error) || !verify_all(args, context, &found, counts, list, &error)) {
-    code = ctn_fail_job(command, "%s", error.text);
-  } else {
-    code = summary(command, args, context, counts, list, strict);
+  clattn_status status = ctn_find_cases(&found, args->operands, &error);
+  if (status == CLATTN_OK && found.count == 0) {
+    status = ctn_fail(&error, CLATTN_IO_FAILED, "%s: no .safetensors file in there", args->operands[0]);
   }
+  if (status == CLATTN_OK) status = ctn_open_context(&args->common, &context, &error);
+  if (status == CLATTN_OK) status = verify_all(args, context, &found, counts, list, &error);
+  int code = status ? ctn_fail_job(command, "%s", error.text) : summary(command, args, context, counts, list, strict);
   json_decref(list);
   ctn_found_cases_clear(&found);
   clattn_context_destroy(context);

@@ -7,9 +7,9 @@
 #include "args.h"
 #include "print.h"
 
-static const struct command *const commands[] = {&ctn_cmd_walkthrough, &ctn_cmd_run, &ctn_cmd_verify, &ctn_cmd_devices};
+enum { COMMANDS = 4 };
 
-enum { COMMANDS = sizeof commands / sizeof *commands };
+static const struct command *const commands[COMMANDS] = {&ctn_cmd_walkthrough, &ctn_cmd_run, &ctn_cmd_verify, &ctn_cmd_devices};
 
 static const struct command *find_command(const char *name) {
   for (size_t i = 0; i < COMMANDS; i++) {
