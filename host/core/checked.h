@@ -29,8 +29,14 @@ static inline bool ctn_product(const int64_t *factors, size_t count, int64_t *re
   return true;
 }
 
-static inline int64_t ctn_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t ctn_max(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t ctn_ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+static inline int64_t ctn_min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static inline int64_t ctn_max(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+static inline int64_t ctn_ceil_div(int64_t a, int64_t b) {
+  return a / b + (a % b != 0);
+}
 
 #endif

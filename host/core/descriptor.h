@@ -5,8 +5,8 @@
 #include "problem.h"
 
 /*
- * Copies a descriptor of the caller's over *full, which holds this version's defaults: a caller compiled against an older header has
- * a smaller struct, whose missing fields keep the defaults. name is the struct's, for messages.
+ * Copies a descriptor of the caller's over *full, which holds this version's defaults: a caller compiled against an older
+ * header has a smaller struct, whose missing fields keep the defaults. name is the struct's, for messages.
  */
 clattn_status ctn_descriptor_read(void *full, size_t full_size, const void *in, const char *name, clattn_error *error);
 
@@ -20,8 +20,8 @@ struct extent {
   int64_t batch, heads, rows, columns;
 };
 
-/* Resolves a layout: all zero becomes `dense`, negative strides are errors, and so is a result that overlaps itself. Fills in the
- * tensor's row of problem->tensor. */
+/* Resolves a layout: all zero becomes `dense`, negative strides are errors, and so is a result that overlaps itself. Fills in
+ * the tensor's row of problem->tensor. */
 clattn_status ctn_layout_resolve(struct problem *problem, struct layout *out, const clattn_layout *in, struct layout dense,
                                  const struct extent *extent, clattn_error *error);
 

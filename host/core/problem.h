@@ -58,10 +58,10 @@ struct attention {
   int64_t total_q, total_kv;
   struct layout q, k, v, out;
   float scale;
-  float softcap; /* 0: none */
-  clattn_dtype mask_dtype;     /* CLATTN_NONE: no mask */
-  int64_t mask_stride[4];      /* of batch, head, row, key; 0 where it broadcasts */
-  int64_t mask_kv_len;         /* keys from here on are excluded; kv_len where the mask is long enough or broadcasts */
+  float softcap;           /* 0: none */
+  clattn_dtype mask_dtype; /* CLATTN_NONE: no mask */
+  int64_t mask_stride[4];  /* of batch, head, row, key; 0 where it broadcasts */
+  int64_t mask_kv_len;     /* keys from here on are excluded; kv_len where the mask is long enough or broadcasts */
   bool causal;
   int64_t window_left, window_right; /* -1: open; clamped to POSITION_LIMIT */
   bool has_kv_len, has_query_offset, has_sinks, has_alibi;
@@ -93,8 +93,8 @@ struct projection {
 struct tensor_info {
   bool used;
   bool result;
-  size_t element;   /* bytes */
-  int64_t extent;   /* elements from the first to the last, gaps included */
+  size_t element; /* bytes */
+  int64_t extent; /* elements from the first to the last, gaps included */
 };
 
 /* A problem of any operation. */

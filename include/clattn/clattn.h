@@ -84,7 +84,12 @@ typedef struct clattn_error {
   char text[1024]; /* one line: what, where, what to do; always terminated */
 } clattn_error;
 
-#define CLATTN_ERROR_INIT {CLATTN_OK, 0, {0}}
+#define CLATTN_ERROR_INIT \
+  {                       \
+    CLATTN_OK, 0, {       \
+      0                   \
+    }                     \
+  }
 
 /* ----------------------------------------------------------------------------------------------------------------- devices */
 
@@ -110,14 +115,14 @@ typedef struct clattn_device_info {
   uint32_t max_clock_mhz;
   uint32_t native_float_width; /* lanes of a native float vector */
   uint32_t max_work_group;
-  uint64_t global_memory;    /* bytes */
-  uint64_t max_allocation;   /* bytes: the largest single buffer */
-  uint64_t local_memory;     /* bytes a work-group may use */
-  int local_is_global;       /* local memory is carved from global memory (Mali, most CPU devices) */
-  int has_fp16;              /* cl_khr_fp16 */
-  int has_fp64;              /* cl_khr_fp64 */
-  int has_sub_groups;        /* cl_khr_subgroups or cl_intel_subgroups */
-  int unified_memory;        /* device and host share memory */
+  uint64_t global_memory;  /* bytes */
+  uint64_t max_allocation; /* bytes: the largest single buffer */
+  uint64_t local_memory;   /* bytes a work-group may use */
+  int local_is_global;     /* local memory is carved from global memory (Mali, most CPU devices) */
+  int has_fp16;            /* cl_khr_fp16 */
+  int has_fp64;            /* cl_khr_fp64 */
+  int has_sub_groups;      /* cl_khr_subgroups or cl_intel_subgroups */
+  int unified_memory;      /* device and host share memory */
 } clattn_device_info;
 
 typedef struct clattn_device_list clattn_device_list;
@@ -156,11 +161,11 @@ typedef struct clattn_context_options {
 } clattn_context_options;
 
 #define CLATTN_CONTEXT_OPTIONS_INIT \
-  {sizeof(clattn_context_options), -1, NULL, CLATTN_DEVICE_ANY, NULL, NULL, 0, 0, NULL, NULL}
+  { sizeof(clattn_context_options), -1, NULL, CLATTN_DEVICE_ANY, NULL, NULL, 0, 0, NULL, NULL }
 
 /*
- * Opens a device (or none: CLATTN_DEVICE_HOST) and what belongs to it: command queue, program cache, thread pool. options may be
- * NULL for the defaults. Errors: INVALID_ARGUMENT, NO_DEVICE (the text lists the devices there are), OPENCL_FAILED,
+ * Opens a device (or none: CLATTN_DEVICE_HOST) and what belongs to it: command queue, program cache, thread pool. options may
+ * be NULL for the defaults. Errors: INVALID_ARGUMENT, NO_DEVICE (the text lists the devices there are), OPENCL_FAILED,
  * OUT_OF_MEMORY, IO_FAILED (the kernel folder).
  */
 CLATTN_API clattn_status clattn_context_create(clattn_context **context, const clattn_context_options *options,
@@ -210,9 +215,9 @@ enum {
 };
 
 /*
- * An additive or boolean mask that broadcasts from the right to [batch, q_heads, q_len, kv_len]: each dimension is 1 or the full
- * size. The last one may also be shorter than kv_len: keys past its end are excluded. CLATTN_BOOL: true attends, false excludes.
- * Floating point (F32, F16, BF16): added to the scores; -inf excludes.
+ * An additive or boolean mask that broadcasts from the right to [batch, q_heads, q_len, kv_len]: each dimension is 1 or the
+ * full size. The last one may also be shorter than kv_len: keys past its end are excluded. CLATTN_BOOL: true attends, false
+ * excludes. Floating point (F32, F16, BF16): added to the scores; -inf excludes.
  */
 typedef struct clattn_mask {
   clattn_dtype dtype; /* CLATTN_NONE: no mask */
@@ -228,9 +233,9 @@ typedef struct clattn_mask {
  *   dropout;  out_i = sum_j weights_ij * v_j
  *
  * Query head h reads key/value head h / (q_heads / kv_heads). With p = i + query_offset[b], key j is excluded where
- * j >= kv_len[b]; or causal and j > p; or window_left >= 0 and j < p - window_left; or window_right >= 0 and j > p + window_right;
- * or the mask excludes it. A row without attended keys gives out 0, weights 0, lse -inf (with a sink: lse = sink). An excluded
- * key never reaches a result, whatever bits it holds.
+ * j >= kv_len[b]; or causal and j > p; or window_left >= 0 and j < p - window_left; or window_right >= 0 and j > p +
+ * window_right; or the mask excludes it. A row without attended keys gives out 0, weights 0, lse -inf (with a sink: lse =
+ * sink). An excluded key never reaches a result, whatever bits it holds.
  *
  * Packed sequences: with packed = 1 the batch counts sequences of different lengths laid end to end. q is [total_q, q_heads,
  * head_dim], k and v are [total_kv, kv_heads, ...], out follows q, lse is [q_heads, total_q]; batch strides do not count.
@@ -270,9 +275,11 @@ typedef struct clattn_problem {
   uint32_t outputs;     /* CLATTN_OUTPUT_... */
 } clattn_problem;
 
-#define CLATTN_PROBLEM_INIT                                                                                                 \
-  {sizeof(clattn_problem), CLATTN_F32, 1, 1, 1, 1, 1, 1, 1, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0.0f,   \
-   0.0f, {CLATTN_NONE, 0, {0, 0, 0, 0}, {0, 0, 0, 0}}, 0, -1, -1, 0, 0, 0, 0, 0.0f, CLATTN_OUTPUT_OUT}
+#define CLATTN_PROBLEM_INIT                                                                                                \
+  {                                                                                                                        \
+    sizeof(clattn_problem), CLATTN_F32, 1, 1, 1, 1, 1, 1, 1, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}, 0, 0, 0, 0, 0.0f, \
+        0.0f, {CLATTN_NONE, 0, {0, 0, 0, 0}, {0, 0, 0, 0}}, 0, -1, -1, 0, 0, 0, 0, 0.0f, CLATTN_OUTPUT_OUT                 \
+  }
 
 /* Rows of an embedding table: out[n] = table[tokens[n]] * scale; a token equal to padding_id gives zeros. */
 typedef struct clattn_embedding {
@@ -287,7 +294,8 @@ typedef struct clattn_embedding {
   float scale;
 } clattn_embedding;
 
-#define CLATTN_EMBEDDING_INIT {sizeof(clattn_embedding), CLATTN_F32, CLATTN_I32, 1, 1, 1, -1, 0, 0.0f}
+#define CLATTN_EMBEDDING_INIT \
+  { sizeof(clattn_embedding), CLATTN_F32, CLATTN_I32, 1, 1, 1, -1, 0, 0.0f }
 
 /*
  * Sinusoidal position: pe[pos, 2i] = sin(pos * base^(-2i/dim)), pe[pos, 2i+1] = cos(the same); odd dim keeps the last sine.
@@ -305,13 +313,14 @@ typedef struct clattn_position {
   double base;
 } clattn_position;
 
-#define CLATTN_POSITION_INIT {sizeof(clattn_position), CLATTN_F32, 1, 1, 1, 0, 1, 10000.0}
+#define CLATTN_POSITION_INIT \
+  { sizeof(clattn_position), CLATTN_F32, 1, 1, 1, 0, 1, 10000.0 }
 
 /*
  * y = x W^T + bias, W [heads * head_dim, in_features], bias [heads * head_dim]. x is [batch, length, in_features] with its own
  * strides (head_stride is not used; dense default). out[b, h, s, d] takes feature h * head_dim + d; its dense default is
- * [batch, length, heads * head_dim], and any other layout, [batch, heads, length, head_dim] say, splits the heads without a copy.
- * To merge heads, give x the layout [batch, length, in_features] of attention's out.
+ * [batch, length, heads * head_dim], and any other layout, [batch, heads, length, head_dim] say, splits the heads without a
+ * copy. To merge heads, give x the layout [batch, length, in_features] of attention's out.
  */
 typedef struct clattn_projection {
   size_t struct_size;
@@ -326,7 +335,12 @@ typedef struct clattn_projection {
   clattn_layout out;
 } clattn_projection;
 
-#define CLATTN_PROJECTION_INIT {sizeof(clattn_projection), CLATTN_F32, 1, 1, 1, 1, 1, 0, {0, 0, 0}, {0, 0, 0}}
+#define CLATTN_PROJECTION_INIT                                            \
+  {                                                                       \
+    sizeof(clattn_projection), CLATTN_F32, 1, 1, 1, 1, 1, 0, {0, 0, 0}, { \
+      0, 0, 0                                                             \
+    }                                                                     \
+  }
 
 /* ------------------------------------------------------------------------------------------------------------------- plans */
 
@@ -341,7 +355,7 @@ typedef enum clattn_path {
 } clattn_path;
 
 typedef enum clattn_product {
-  CLATTN_PRODUCT_AUTO = 0,  /* CLBlast on GPUs, the own kernel on CPU devices */
+  CLATTN_PRODUCT_AUTO = 0, /* CLBlast on GPUs, the own kernel on CPU devices */
   CLATTN_PRODUCT_OWN = 1,
   CLATTN_PRODUCT_CLBLAST = 2
 } clattn_product;
@@ -355,13 +369,14 @@ typedef struct clattn_plan_options {
   int user_workspace;     /* 1: the workspace comes with each clattn_plan_enqueue instead of being allocated here */
 } clattn_plan_options;
 
-#define CLATTN_PLAN_OPTIONS_INIT {sizeof(clattn_plan_options), CLATTN_PATH_AUTO, 0, CLATTN_PRODUCT_AUTO, 0, 0}
+#define CLATTN_PLAN_OPTIONS_INIT \
+  { sizeof(clattn_plan_options), CLATTN_PATH_AUTO, 0, CLATTN_PRODUCT_AUTO, 0, 0 }
 
 /*
- * Validates the problem, chooses the cheapest kernel family that takes it, compiles what it needs (or loads it from the cache) and
- * allocates its workspace, so that clattn_plan_enqueue allocates and compiles nothing; the first clattn_plan_execute adds device
- * buffers for the host arrays, which the plan keeps. options may be NULL.
- * Errors: INVALID_ARGUMENT, TOO_LARGE, UNSUPPORTED (with every family's reason), BUILD_FAILED, OPENCL_FAILED, OUT_OF_MEMORY.
+ * Validates the problem, chooses the cheapest kernel family that takes it, compiles what it needs (or loads it from the cache)
+ * and allocates its workspace, so that clattn_plan_enqueue allocates and compiles nothing; the first clattn_plan_execute adds
+ * device buffers for the host arrays, which the plan keeps. options may be NULL. Errors: INVALID_ARGUMENT, TOO_LARGE,
+ * UNSUPPORTED (with every family's reason), BUILD_FAILED, OPENCL_FAILED, OUT_OF_MEMORY.
  */
 CLATTN_API clattn_status clattn_plan_create(clattn_plan **plan, clattn_context *context, const clattn_problem *problem,
                                             const clattn_plan_options *options, clattn_error *error);
@@ -390,8 +405,8 @@ CLATTN_API void clattn_plan_destroy(clattn_plan *plan);
 /* --------------------------------------------------------------------------------------------------------------- execution */
 
 /*
- * The data of one execution, in host memory. A pointer is given exactly for each tensor that the plan's problem names; all others
- * stay NULL. Shapes and types are those of the problem.
+ * The data of one execution, in host memory. A pointer is given exactly for each tensor that the plan's problem names; all
+ * others stay NULL. Shapes and types are those of the problem.
  */
 typedef struct clattn_arrays {
   size_t struct_size;
@@ -426,14 +441,16 @@ typedef struct clattn_arrays {
   uint64_t dropout_offset;
 } clattn_arrays;
 
-#define CLATTN_ARRAYS_INIT                                                                                                   \
-  {sizeof(clattn_arrays), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,    \
-   NULL, NULL, NULL, NULL, NULL, 0, 0}
+#define CLATTN_ARRAYS_INIT                                                                                                 \
+  {                                                                                                                        \
+    sizeof(clattn_arrays), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
+        NULL, NULL, NULL, NULL, NULL, 0, 0                                                                                 \
+  }
 
 /*
- * Runs the plan on host arrays and waits for the results. The values of kv_len, cu_seqlens and token ids are checked first: an id
- * outside the table is an error that names it and its place. Gaps between the rows of a strided out are left as they are.
- * On error the results hold anything.
+ * Runs the plan on host arrays and waits for the results. The values of kv_len, cu_seqlens and token ids are checked first: an
+ * id outside the table is an error that names it and its place. Gaps between the rows of a strided out are left as they are. On
+ * error the results hold anything.
  */
 CLATTN_API clattn_status clattn_plan_execute(clattn_plan *plan, const clattn_arrays *arrays, clattn_error *error);
 
