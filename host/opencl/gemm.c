@@ -64,8 +64,8 @@ static cl_int wait_first(struct chain *chain) {
 
 clattn_status ctn_gemm_enqueue(struct runtime *runtime, struct chain *chain, const struct gemm *gemm, bool last,
                                clattn_error *error) {
-  (void)runtime;
   const char *refusal = ctn_gemm_refusal(gemm);
+  atomic_store(&runtime->used_clblast, true);
   if (refusal != NULL) return ctn_fail(error, CLATTN_UNSUPPORTED, "matrix product: %s", refusal);
   cl_event done = NULL;
   bool final = last && chain->final != NULL;
@@ -91,7 +91,15 @@ clattn_status ctn_gemm_enqueue(struct runtime *runtime, struct chain *chain, con
   return CLATTN_OK;
 }
 
+void ctn_gemm_forget(struct runtime *runtime) {
+  if (atomic_load(&runtime->used_clblast)) CLBlastClearCache();
+}
+
 #else
+
+void ctn_gemm_forget(struct runtime *runtime) {
+  (void)runtime;
+}
 
 const char *ctn_gemm_refusal(const struct gemm *gemm) {
   (void)gemm;

@@ -23,4 +23,8 @@ const char *ctn_gemm_refusal(const struct gemm *gemm);
 clattn_status ctn_gemm_enqueue(struct runtime *runtime, struct chain *chain, const struct gemm *gemm, bool last,
                                clattn_error *error);
 
+/* Empties CLBlast's caches if this runtime used it. They are the process's, keyed by the context's address: a later context at
+ * the same address would get stale programs, and what is left at the process's exit may outlive the driver. */
+void ctn_gemm_forget(struct runtime *runtime);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gemm.h"
 #include "program.h"
 
 /* base + tail in memory of its own, or NULL. */
@@ -166,6 +167,7 @@ cleanup:
 
 void ctn_runtime_close(struct runtime *runtime) {
   if (runtime == NULL) return;
+  ctn_gemm_forget(runtime);
   ctn_program_store_destroy(runtime->programs);
   if (runtime->queue != NULL) clReleaseCommandQueue(runtime->queue);
   if (runtime->context != NULL) clReleaseContext(runtime->context);

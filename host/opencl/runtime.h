@@ -2,6 +2,8 @@
 #ifndef CTN_RUNTIME_H
 #define CTN_RUNTIME_H
 
+#include <stdatomic.h>
+
 #include "devices.h"
 
 struct runtime {
@@ -13,6 +15,7 @@ struct runtime {
   char *kernel_dir; /* NULL: embedded kernels */
   char *cache_dir;  /* NULL: no disk cache */
   struct program_store *programs;
+  atomic_bool used_clblast; /* its caches hold programs of this context */
 };
 
 /* Opens a device of ctn_devices_all: takes device over (and clears *device). Takes kernel_dir, cache_dir, no_cache and log from
