@@ -32,7 +32,6 @@ static const char context_help[] =
     "  --verbose             compiler logs, warnings and details on standard error\n";
 static const char plan_help[] =
     "  --path PATH           auto, staged (OpenCL), cpu (threads of the host), reference (float64, slow);\n"
-    "                        fused is known but not in this version\n"
     "  --product WHO         who multiplies matrices on the device: auto, own, clblast\n"
     "  --no-host             never fall back to the host's processor\n";
 static const char environment_help[] =

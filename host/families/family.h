@@ -46,6 +46,7 @@ struct family {
 };
 
 /* The rows, by file. */
+extern const struct family ctn_family_fused_vector;
 extern const struct family ctn_family_staged;
 extern const struct family ctn_family_embedding;
 extern const struct family ctn_family_position;

@@ -8,23 +8,27 @@ enum { PATCH = 4, VECTOR_ROWS = 96, VECTOR_LOCAL_MEMORY = 96 * 1024, VECTOR_MINI
 
 /* Vector kernels suit devices whose work-items are not vectorised for them: those that report wide native vectors. A GPU-style
  * device that is of type CPU (llvmpipe) reports 1 and takes tiles. */
+bool ctn_wide_vectors(const struct request *request) {
+  return request->runtime->device.info.native_float_width >= VECTOR_MINIMUM_WIDTH || request->options.vector_width != 0;
+}
+
+long ctn_vector_width(const struct request *request) {
+  if (request->options.vector_width != 0) return request->options.vector_width;
+  return request->runtime->device.info.native_float_width < 16 ? 8 : 16;
+}
+
 enum product_kind ctn_product_kind(const struct request *request) {
   const clattn_device_info *info = &request->runtime->device.info;
   if (request->options.product == CLATTN_PRODUCT_CLBLAST) return PRODUCT_CLBLAST;
   if (request->options.product == CLATTN_PRODUCT_AUTO && info->type == CLATTN_DEVICE_GPU) return PRODUCT_CLBLAST;
-  const bool wide = info->native_float_width >= VECTOR_MINIMUM_WIDTH || request->options.vector_width != 0;
-  return wide && info->local_memory >= VECTOR_LOCAL_MEMORY ? PRODUCT_VECTOR : PRODUCT_TILE;
+  return ctn_wide_vectors(request) && info->local_memory >= VECTOR_LOCAL_MEMORY ? PRODUCT_VECTOR : PRODUCT_TILE;
 }
 
 struct product ctn_product_choose(const struct request *request, enum product_kind kind) {
   const clattn_device_info *info = &request->runtime->device.info;
   struct product product = {.kind = kind, .local = {1, 1, 1}, .side = 1, .vector = 16};
   if (kind == PRODUCT_VECTOR) {
-    if (request->options.vector_width != 0) {
-      product.vector = request->options.vector_width;
-    } else if (info->native_float_width < 16) {
-      product.vector = 8;
-    }
+    product.vector = ctn_vector_width(request);
     product.rows = VECTOR_ROWS;
     product.columns = 2 * product.vector;
   } else {

@@ -15,6 +15,10 @@ struct product {
   long side, vector;     /* macros SIDE and VEC */
 };
 
+/* Whether one work-item with explicit vectors suits the device, and the width to use: the options', or the device's. */
+bool ctn_wide_vectors(const struct request *request);
+long ctn_vector_width(const struct request *request);
+
 /* The default for the device, or what the options force. */
 enum product_kind ctn_product_kind(const struct request *request);
 /* Sizes for the kind, from the device's capabilities: never asks for more work-items or local memory than there is. */

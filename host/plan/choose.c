@@ -12,9 +12,11 @@ static void add_reason(struct text *text, const struct family *family, const str
 }
 
 static bool refused(const struct family *family, const struct request *request, struct text *reasons) {
-  const clattn_path wanted = request->options.path;
+  clattn_path wanted = request->options.path;
   struct text reason = {0};
   bool no = false;
+  /* Only attention has a fused and a staged way on a device. */
+  if (wanted == CLATTN_PATH_FUSED && family->operation != OP_ATTENTION) wanted = CLATTN_PATH_STAGED;
   if (wanted != CLATTN_PATH_AUTO && wanted != family->path) {
     ctn_text_printf(&reason, "the %s path was asked for", path_name(wanted));
     no = true;
@@ -26,18 +28,14 @@ static bool refused(const struct family *family, const struct request *request, 
   return no;
 }
 
-static clattn_status fail_unsupported(const struct request *request, const struct text *reasons, clattn_error *error) {
+static clattn_status fail_unsupported(const struct text *reasons, clattn_error *error) {
   struct text line = {0};
-  if (request->options.path == CLATTN_PATH_FUSED) {
-    ctn_text_printf(&line, "path fused: not in this version; use auto, staged, cpu or reference");
-  } else {
-    /* One line: the reasons are joined by semicolons. */
-    for (size_t i = 0; i < reasons->length; i++) {
-      if (reasons->data[i] == '\n') {
-        ctn_text_append(&line, "; ", 2);
-      } else {
-        ctn_text_append(&line, &reasons->data[i], 1);
-      }
+  /* One line: the reasons are joined by semicolons. */
+  for (size_t i = 0; i < reasons->length; i++) {
+    if (reasons->data[i] == '\n') {
+      ctn_text_append(&line, "; ", 2);
+    } else {
+      ctn_text_append(&line, &reasons->data[i], 1);
     }
   }
   const clattn_status status =
@@ -68,5 +66,5 @@ clattn_status ctn_choose(const struct family **chosen, const struct request *req
     }
   }
   *chosen = best;
-  return best != NULL ? CLATTN_OK : fail_unsupported(request, reasons, error);
+  return best != NULL ? CLATTN_OK : fail_unsupported(reasons, error);
 }

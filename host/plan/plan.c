@@ -54,7 +54,6 @@ static clattn_status write_description(clattn_plan *plan, const struct text *rea
   plan->family->describe(plan->state, text);
   ctn_text_printf(text, "workspace: %zu bytes\n", plan->workspace_size);
   if (reasons->length > 0) ctn_text_printf(text, "not chosen:\n%s\n", reasons->data);
-  if (plan->problem.operation == OP_ATTENTION) ctn_text_printf(text, "fused: not in this version\n");
   return text->failed ? ctn_fail(error, CLATTN_OUT_OF_MEMORY, "plan: no memory for its description") : CLATTN_OK;
 }
 

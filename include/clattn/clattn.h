@@ -348,7 +348,7 @@ typedef struct clattn_plan clattn_plan;
 
 typedef enum clattn_path {
   CLATTN_PATH_AUTO = 0,
-  CLATTN_PATH_FUSED = 1,    /* one pass with an online softmax: not in this version, refused by name */
+  CLATTN_PATH_FUSED = 1,    /* one pass with an online softmax, no S x S memory; has no stage tensors */
   CLATTN_PATH_STAGED = 2,   /* scores, softmax and values as separate kernels, every stage readable */
   CLATTN_PATH_CPU = 3,      /* threads and vectors of the host, float32, no OpenCL */
   CLATTN_PATH_REFERENCE = 4 /* float64 oracle on the host: slow, and the measure of all others */

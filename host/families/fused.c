@@ -1,0 +1,65 @@
+/* What the fused families share. */
+#include "fused.h"
+
+#include <stdlib.h>
+
+#include "checked.h"
+
+bool ctn_fused_refuse(const struct request *request, struct text *reason) {
+  static const enum tensor stages[] = {T_SCORES_RAW, T_SCORES_SOFTCAPPED, T_SCORES_MASKED, T_WEIGHTS};
+  for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
+    if (request->problem->tensor[stages[i]].used) {
+      ctn_text_printf(reason, "%s was asked for, and a fused pass never has it", ctn_tensor_name(stages[i]));
+      return true;
+    }
+  }
+  return ctn_refuse_without_device(request, reason) || ctn_refuse_sizes(request, reason);
+}
+
+double ctn_fused_work(const struct request *request) {
+  const struct attention *a = &request->problem->as.attention;
+  return (double)a->batch * (double)a->q_heads * (double)a->q_len * (double)a->kv_len * (double)(a->head_dim + a->head_dim_v);
+}
+
+size_t ctn_fused_workspace(const void *state) {
+  (void)state;
+  return 0;
+}
+
+void ctn_fused_release(void *state) {
+  struct fused *s = state;
+  if (s == NULL) return;
+  if (s->kernel != NULL) clReleaseKernel(s->kernel);
+  free(s);
+}
+
+clattn_status ctn_fused_enqueue(void *state, const struct call *call, clattn_error *error) {
+  const struct fused *s = state;
+  const struct attention *a = &s->problem->as.attention;
+  const struct attention_parameters parameters = ctn_attention_parameters(a, call->out);
+  struct arguments arguments;
+  ctn_arguments_begin(&arguments, s->kernel, "fused");
+  ctn_argument(&arguments, &parameters, sizeof parameters);
+  ctn_argument_tensor(&arguments, call, s->problem, T_Q, T_Q);
+  ctn_argument_tensor(&arguments, call, s->problem, T_K, T_Q);
+  ctn_argument_tensor(&arguments, call, s->problem, T_V, T_Q);
+  ctn_argument_sequences(&arguments, call, s->problem, T_Q);
+  ctn_argument_tensor(&arguments, call, s->problem, T_MASK, T_Q);
+  ctn_argument_tensor(&arguments, call, s->problem, T_SINKS, T_Q);
+  ctn_argument_tensor(&arguments, call, s->problem, T_ALIBI, T_Q);
+  ctn_argument_tensor(&arguments, call, s->problem, T_OUT, T_Q);
+  ctn_argument_tensor(&arguments, call, s->problem, T_LSE, T_Q);
+  ctn_argument_int(&arguments, s->problem->tensor[T_OUT].used);
+  ctn_argument_int(&arguments, s->problem->tensor[T_LSE].used);
+  ctn_argument_long(&arguments, (int64_t)call->dropout_seed);
+  ctn_argument_long(&arguments, (int64_t)call->dropout_offset);
+  for (int i = 0; i < 3; i++) {
+    if (s->local[i] != 0) ctn_argument(&arguments, NULL, s->local[i]);
+  }
+  const clattn_status status = ctn_arguments_end(&arguments, error);
+  if (status != CLATTN_OK) return status;
+  const size_t local[3] = {s->work_items, 1, 1};
+  const size_t global[3] = {(size_t)ctn_ceil_div(a->q_len * a->group, s->tile) * s->work_items, (size_t)a->kv_heads,
+                            (size_t)a->batch};
+  return ctn_chain_kernel(call->chain, s->kernel, "fused", 3, global, local, true, error);
+}

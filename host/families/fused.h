@@ -1,0 +1,25 @@
+/* What the fused families share: refusals, the arguments of their common kernel signature, the state. */
+#ifndef CTN_FUSED_H
+#define CTN_FUSED_H
+
+#include "parameters.h"
+
+struct fused {
+  const struct problem *problem;
+  struct runtime *runtime;
+  cl_kernel kernel;
+  long vector;       /* vector family: lanes of a vector */
+  int64_t tile;      /* (row, head) pairs that a work-group computes */
+  size_t work_items; /* of a work-group */
+  size_t local[3];   /* dynamic local memory of the last three arguments, in bytes; 0: the kernel has no such argument */
+};
+
+/* No device, too large tensors, or results that a fused pass never has: the stage tensors, by name. */
+bool ctn_fused_refuse(const struct request *request, struct text *reason);
+/* Attended pairs at most, for cost(). */
+double ctn_fused_work(const struct request *request);
+clattn_status ctn_fused_enqueue(void *state, const struct call *call, clattn_error *error);
+size_t ctn_fused_workspace(const void *state);
+void ctn_fused_release(void *state);
+
+#endif

@@ -1,0 +1,84 @@
+/* The fused family for CPU devices: kernels/fused_vector.cl. */
+#include <stdlib.h>
+
+#include "checked.h"
+#include "fused.h"
+#include "half.h"
+#include "product.h"
+
+/* kernels/fused_vector.cl: BLOCK, and its static local memory (scores, bias, lanes) at 16 lanes a vector, rounded up. */
+enum { BLOCK = 96, STATIC_LOCAL = 32 * 1024 };
+
+/* Dynamic local memory: q^T, O^T, and converted k or v. */
+static void size_local(const struct attention *a, long vector, size_t local[3]) {
+  const size_t lane_bytes = 2 * (size_t)vector * sizeof(float);
+  local[0] = lane_bytes * (size_t)a->head_dim;
+  local[1] = lane_bytes * (size_t)a->head_dim_v;
+  local[2] = a->dtype == CLATTN_F32 ? lane_bytes : BLOCK * sizeof(float) * (size_t)ctn_max(a->head_dim, a->head_dim_v);
+}
+
+static bool refuse(const struct request *request, struct text *reason) {
+  if (ctn_fused_refuse(request, reason)) return true;
+  const clattn_device_info *info = &request->runtime->device.info;
+  if (!ctn_wide_vectors(request)) {
+    ctn_text_printf(reason, "for devices with native vectors of 8 floats or more, this one has %u", info->native_float_width);
+    return true;
+  }
+  size_t local[3];
+  size_local(&request->problem->as.attention, ctn_vector_width(request), local);
+  const size_t needed = local[0] + local[1] + local[2] + STATIC_LOCAL;
+  if (needed > info->local_memory) {
+    ctn_text_printf(reason, "head dimensions this large need %zu bytes of local memory, the device has %llu", needed,
+                    (unsigned long long)info->local_memory);
+    return true;
+  }
+  return false;
+}
+
+static double cost(const struct request *request) {
+  return 0.5 * ctn_fused_work(request);
+}
+
+static clattn_status prepare(void **state, const struct request *request, clattn_error *error) {
+  struct fused *s = calloc(1, sizeof *s);
+  if (s == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "fused: no memory for a plan");
+  const struct attention *a = &request->problem->as.attention;
+  s->problem = request->problem;
+  s->runtime = request->runtime;
+  s->vector = ctn_vector_width(request);
+  s->tile = 2 * s->vector;
+  s->work_items = 1;
+  size_local(a, s->vector, s->local);
+  struct specialisation spec = {0};
+  ctn_define(&spec, "DTYPE", ctn_dtype_macro(a->dtype));
+  ctn_define(&spec, "MASK", ctn_dtype_macro(a->mask_dtype));
+  ctn_define(&spec, "VEC", s->vector);
+  const clattn_status status = ctn_kernel_create(&s->kernel, s->runtime, "fused_vector.cl", "fused", &spec, error);
+  ctn_specialisation_free(&spec);
+  if (status != CLATTN_OK) {
+    ctn_fused_release(s);
+    return status;
+  }
+  *state = s;
+  return CLATTN_OK;
+}
+
+static void describe(const void *state, struct text *text) {
+  const struct fused *s = state;
+  ctn_text_printf(text, "tiles: %lld (row, head) pairs, one a lane, x %d keys; vectors of %ld; local memory %zu bytes\n",
+                  (long long)s->tile, BLOCK, s->vector, s->local[0] + s->local[1] + s->local[2]);
+}
+
+const struct family ctn_family_fused_vector = {
+    .name = "fused",
+    .summary = "one pass with an online softmax, a query a lane, for CPU devices",
+    .operation = OP_ATTENTION,
+    .path = CLATTN_PATH_FUSED,
+    .refuse = refuse,
+    .cost = cost,
+    .prepare = prepare,
+    .workspace = ctn_fused_workspace,
+    .describe = describe,
+    .enqueue = ctn_fused_enqueue,
+    .release = ctn_fused_release,
+};
