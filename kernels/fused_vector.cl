@@ -15,8 +15,6 @@
  *
  * Excluded keys: their score is -inf and their weight -0.0. Only a result that came out NaN or infinite in a block with excluded keys is
  * computed again with those keys left out: 0 * NaN must not leak, and the test costs one fma per BLOCK.
- * Attended scores are held above -FLT_MAX, where the running maximum starts: -inf - -inf never happens, and a row that saw nothing
- * larger ends as NaN (all its scores were -inf) or, if it attended nothing, as a dead row.
  *
  * Local memory (dynamic): qt 2 * head_dim vec, ot 2 * head_dim_v vec, and for f16 and bf16 BLOCK * max(head_dim, head_dim_v) floats,
  * into which each block of k, then v, is converted once for all lanes.
@@ -27,6 +25,7 @@
 #include "common/philox.clh"
 #include "common/lanes.clh"
 #include "common/exp2_lanes.clh"
+#include "common/online.clh"
 
 #ifndef BLOCK
 #define BLOCK 96 /* keys at a time: a multiple of 2 and 3, so that STEP divides it */
@@ -40,9 +39,6 @@
 #error "STEP (8 at VEC 16, 6 at VEC 8) divides BLOCK"
 #endif
 #define LANES (2 * VEC)
-#define LOG2E 1.44269504f
-#define LN2 0.693147181f
-#define LOWEST (-FLT_MAX)
 
 #if DTYPE == 1
 #define KV_SPACE __global
@@ -212,8 +208,8 @@ inline void block_values(__local vec *ot, const __local vec *weights, const vec 
         y[r] = (vec)(0.0f);
         for (int j = 0; j < count; j++) {
           const vec value = (vec)(column[r][j * pitch]), u = weights[2 * j], w = weights[2 * j + 1];
-          x[r] = as_ivec(u) == as_ivec((vec)(-0.0f)) ? x[r] : fma(value, u, x[r]);
-          y[r] = as_ivec(w) == as_ivec((vec)(-0.0f)) ? y[r] : fma(value, w, y[r]);
+          x[r] = as_ivec(u) == (ivec)((int)EXCLUDED_WEIGHT) ? x[r] : fma(value, u, x[r]);
+          y[r] = as_ivec(w) == (ivec)((int)EXCLUDED_WEIGHT) ? y[r] : fma(value, w, y[r]);
         }
       }
     }
@@ -223,29 +219,6 @@ inline void block_values(__local vec *ot, const __local vec *weights, const vec 
     if (e + r < columns) {
       ot[2 * (e + r)] = fma(ot[2 * (e + r)], factor[0], x[r]);
       ot[2 * (e + r) + 1] = fma(ot[2 * (e + r) + 1], factor[1], y[r]);
-    }
-  }
-}
-
-/* The results of one lane: sinks, dead rows, lse and out. */
-inline void finish_lane(const attention p, const __local float *ot, int lane, float maximum, float sum, bool seen, float sink,
-                        __global storage *out, long out_place, int write_out, __global float *lse, long lse_place,
-                        int write_lse) {
-  float inverse = 0.0f, row_lse = p.has_sinks ? sink : -INFINITY;
-  if (seen) {
-    const float sink2 = sink * LOG2E; /* -inf without sinks */
-    const float top = sink2 > maximum ? sink2 : maximum;
-    const float shrink = maximum == top ? 1.0f : exp2(maximum - top);
-    if (!p.has_sinks && maximum == LOWEST) sum = NAN; /* every attended score was -inf */
-    sum *= shrink;
-    if (p.has_sinks) sum += sink2 == top ? 1.0f : exp2(sink2 - top);
-    inverse = shrink / sum;
-    row_lse = (top + log2(sum)) * LN2;
-  }
-  if (write_lse) lse[lse_place] = row_lse;
-  if (write_out) {
-    for (int e = 0; e < (int)p.head_dim_v; e++) {
-      store(out, out_place + e, seen ? ot[e * LANES + lane] * inverse : 0.0f);
     }
   }
 }
@@ -356,11 +329,14 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
   const __local float *statistics = (const __local float *)scores;
   for (int lane = 0; lane < LANES && tile * LANES + lane < pairs; lane++) {
     const long n = tile * LANES + lane, i = n / p.group, h = kv_head * p.group + (n - i * p.group);
-    const float sink = p.has_sinks ? sinks[sinks_offset + h] : -INFINITY;
-    const long out_place = out_offset + b * p.out.batch + h * p.out.head + (s.q_first + i) * p.out.row;
-    const long lse_place = lse_offset + (p.packed ? h * p.total_q + s.q_first + i : l.row[lane]);
-    finish_lane(p, (const __local float *)ot, lane, statistics[lane], statistics[LANES + lane],
-                ((const __local int *)statistics)[2 * LANES + lane] != 0, sink, out, out_place, write_out, lse, lse_place,
-                write_lse);
+    const float sink = p.has_sinks ? sinks[sinks_offset + h] : 0.0f;
+    const bool attends = ((const __local int *)statistics)[2 * LANES + lane] != 0;
+    float row_lse;
+    const float scale = row_end(statistics[lane], statistics[LANES + lane], attends, p.has_sinks, sink, &row_lse);
+    if (write_lse) lse[lse_offset + (p.packed ? h * p.total_q + s.q_first + i : l.row[lane])] = row_lse;
+    const long place = out_offset + b * p.out.batch + h * p.out.head + (s.q_first + i) * p.out.row;
+    for (int e = 0; write_out && e < head_dim_v; e++) {
+      store(out, place + e, attends ? ((const __local float *)ot)[e * LANES + lane] * scale : 0.0f);
+    }
   }
 }

@@ -41,7 +41,7 @@ static double cost(const struct request *request) {
 
 static clattn_status prepare(void **state, const struct request *request, clattn_error *error) {
   struct fused *s = calloc(1, sizeof *s);
-  if (s == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "fused: no memory for a plan");
+  if (s == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "fused_vector: no memory for a plan");
   const struct attention *a = &request->problem->as.attention;
   s->problem = request->problem;
   s->runtime = request->runtime;
@@ -70,7 +70,7 @@ static void describe(const void *state, struct text *text) {
 }
 
 const struct family ctn_family_fused_vector = {
-    .name = "fused",
+    .name = "fused_vector",
     .summary = "one pass with an online softmax, a query a lane, for CPU devices",
     .operation = OP_ATTENTION,
     .path = CLATTN_PATH_FUSED,

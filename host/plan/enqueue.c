@@ -5,8 +5,6 @@
 #include "descriptor.h"
 #include "plan.h"
 
-enum { WORKSPACE_ALIGNMENT = 128 };
-
 static const size_t fields[TENSOR_COUNT] = {
     [T_Q] = offsetof(clattn_buffers, q),
     [T_K] = offsetof(clattn_buffers, k),
@@ -31,15 +29,14 @@ static const size_t fields[TENSOR_COUNT] = {
     [T_WEIGHTS] = offsetof(clattn_buffers, weights),
 };
 
-/* memory holds bytes from offset on, in the plan's context. */
-static clattn_status check_buffer(const clattn_plan *plan, const clattn_buffer *buffer, const char *name, size_t bytes,
-                                  size_t alignment, clattn_error *error) {
+clattn_status ctn_check_buffer(const struct runtime *runtime, const clattn_buffer *buffer, const char *name, size_t bytes,
+                               size_t alignment, clattn_error *error) {
   size_t size = 0;
   cl_context context = NULL;
   cl_int code = clGetMemObjectInfo(buffer->memory, CL_MEM_SIZE, sizeof size, &size, NULL);
   if (code == CL_SUCCESS) code = clGetMemObjectInfo(buffer->memory, CL_MEM_CONTEXT, sizeof context, &context, NULL);
   if (code != CL_SUCCESS) return ctn_fail_cl(error, code, "clGetMemObjectInfo", "%s", name);
-  if (context != plan->context->runtime->context) {
+  if (context != runtime->context) {
     return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "%s: its buffer belongs to another cl_context than the plan's", name);
   }
   if (buffer->offset % alignment != 0) {
@@ -66,7 +63,8 @@ static clattn_status read_tensors(const clattn_plan *plan, const clattn_buffers 
     if (buffer.memory == NULL) {
       return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "%s: no buffer, but the plan's problem names it", name);
     }
-    const clattn_status status = check_buffer(plan, &buffer, name, (size_t)info->extent * info->element, info->element, error);
+    const clattn_status status =
+        ctn_check_buffer(plan->context->runtime, &buffer, name, (size_t)info->extent * info->element, info->element, error);
     if (status != CLATTN_OK) return status;
     call->tensor[i] = (struct slice){buffer.memory, buffer.offset};
   }
@@ -87,17 +85,18 @@ static clattn_status choose_workspace(const clattn_plan *plan, const clattn_buff
     return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "workspace: no buffer, but the plan was made with user_workspace");
   }
   call->workspace = (struct slice){buffers->workspace.memory, buffers->workspace.offset};
-  return check_buffer(plan, &buffers->workspace, "workspace", plan->workspace_size, WORKSPACE_ALIGNMENT, error);
+  return ctn_check_buffer(plan->context->runtime, &buffers->workspace, "workspace", plan->workspace_size, WORKSPACE_ALIGNMENT,
+                          error);
 }
 
-static clattn_status check_queue(const clattn_plan *plan, cl_command_queue queue, clattn_error *error) {
+clattn_status ctn_check_queue(const struct runtime *runtime, cl_command_queue queue, clattn_error *error) {
   cl_context context = NULL;
   cl_device_id device = NULL;
   if (queue == NULL) return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "queue: NULL");
   cl_int code = clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, NULL);
   if (code == CL_SUCCESS) code = clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
   if (code != CL_SUCCESS) return ctn_fail_cl(error, code, "clGetCommandQueueInfo", "the queue given");
-  if (context != plan->context->runtime->context || device != plan->context->runtime->device.id) {
+  if (context != runtime->context || device != runtime->device.id) {
     return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "queue: belongs to another context or device than the plan");
   }
   return CLATTN_OK;
@@ -117,7 +116,7 @@ clattn_status clattn_plan_enqueue(clattn_plan *plan, cl_command_queue queue, con
   }
   memset(&buffers, 0, sizeof buffers);
   clattn_status status = ctn_descriptor_read(&buffers, sizeof buffers, in, "buffers", error);
-  if (status == CLATTN_OK) status = check_queue(plan, queue, error);
+  if (status == CLATTN_OK) status = ctn_check_queue(plan->context->runtime, queue, error);
   if (status == CLATTN_OK) status = read_tensors(plan, &buffers, &call, error);
   if (status == CLATTN_OK) status = choose_workspace(plan, &buffers, &call, error);
   if (status != CLATTN_OK) return status;

@@ -2,8 +2,13 @@
 #ifndef CTN_PLAN_H
 #define CTN_PLAN_H
 
+#include <clattn/clattn_opencl.h>
+
 #include "context.h"
 #include "family.h"
+
+/* Of workspaces that the caller brings, and of the segments in them; bytes. */
+enum { WORKSPACE_ALIGNMENT = 128 };
 
 struct clattn_plan {
   clattn_context *context; /* retained */
@@ -21,5 +26,10 @@ struct clattn_plan {
 
 /* Makes the plan's workspace on the device, if it needs one and has none. */
 clattn_status ctn_plan_allocate_workspace(clattn_plan *plan, clattn_error *error);
+
+/* The caller's objects: buffer belongs to the runtime and has `bytes` from an aligned offset on; queue is one of its device. */
+clattn_status ctn_check_buffer(const struct runtime *runtime, const clattn_buffer *buffer, const char *name, size_t bytes,
+                               size_t alignment, clattn_error *error);
+clattn_status ctn_check_queue(const struct runtime *runtime, cl_command_queue queue, clattn_error *error);
 
 #endif
