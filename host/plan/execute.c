@@ -24,7 +24,9 @@ static struct rows result_rows(const struct problem *problem) {
     r = (struct rows){p->out, {0, 0, 0}, p->batch, p->heads, p->length, p->head_dim, false};
   }
   r.gaps = problem->tensor[T_OUT].used && problem->tensor[T_OUT].extent != r.batch * r.heads * r.rows * r.columns;
-  r.dense = r.gaps ? (struct layout){r.heads * r.rows * r.columns, r.rows * r.columns, r.columns} : r.layout;
+  /* One batch alone, which all sequences of a packed problem are, has no stride: kernels count sequences as batches. */
+  const int64_t image = r.batch > 1 ? r.heads * r.rows * r.columns : 0;
+  r.dense = r.gaps ? (struct layout){image, r.rows * r.columns, r.columns} : r.layout;
   return r;
 }
 
