@@ -1,382 +1,243 @@
 /*
  * Attention in float32 on the pool's threads, blocked over keys with an online softmax.
  *
- * A piece is a block of query rows of one head. It walks over blocks of keys: scores = scale * q k^T; each row's maximum and
- * sum are brought up to date and what was gathered of out is rescaled; out += exp(scores - maximum) v. Nothing of the size of
- * the score matrix is held, unless the caller asks for it as a stage tensor. Key blocks that no row of the block can attend are
- * not visited then.
+ * A piece is a block of queries that share a KV head (cpu_block.h). It walks over blocks of keys: scores = k (scale q)^T, a
+ * lane a query; each lane's maximum and sum are brought up to date; gathered = gathered * factor + exp(scores - maximum)^T v.
+ * Nothing of the size of the score matrix is held, unless the caller asks for it as a stage tensor. Key blocks that no query of
+ * the block can attend are not visited then, and masks are looked at only where they can exclude something.
  */
 #include <math.h>
 #include <string.h>
 
 #include "checked.h"
-#include "cpu_product.h"
-#include "cpu_softmax.h"
+#include "cpu_block.h"
 #include "half.h"
-#include "philox.h"
 #include "reference.h"
 
-enum { ROWS = 64, ALIGNMENT = 16 /* floats in 64 bytes */ };
-
-#define STAGES \
-  (CLATTN_OUTPUT_SCORES_RAW | CLATTN_OUTPUT_SCORES_SOFTCAPPED | CLATTN_OUTPUT_SCORES_MASKED | CLATTN_OUTPUT_WEIGHTS)
+enum { ALIGNMENT = 16 /* floats in 64 bytes */ };
 
 struct job {
   const struct attention *a;
   const clattn_arrays *arrays;
+  const struct cpu_kernels *kernels;
   float *scratch;
 };
 
-/* Rows first to first + rows of head h in batch b, and their scratch. */
-struct block {
-  const struct attention *a;
-  const clattn_arrays *arrays;
-  struct sequence seq;
-  int64_t b, h, first, rows;
-  float *q;        /* [ROWS, head_dim] */
-  float *k;        /* [CPU_KEYS, head_dim] */
-  float *kt;       /* [head_dim, CPU_KEYS] */
-  float *v;        /* [CPU_KEYS, head_dim_v] */
-  float *scores;   /* [ROWS, CPU_KEYS]: then weights */
-  float *gathered; /* [ROWS, head_dim_v]: out times the row's sum */
-  float *part;     /* [ROWS, head_dim_v]: what one block of keys adds to it, so that a long sum's rounding stays small */
-  struct online online[ROWS];
-};
-
-/* Keys of which one row, or several, may attend some: low <= j < high. */
-struct range {
-  int64_t low, high;
-};
-
-static int64_t align(int64_t floats) {
-  return ctn_ceil_div(floats, ALIGNMENT) * ALIGNMENT;
+/* Takes floats from scratch; NULL only counts them. */
+static float *take(float *scratch, int64_t *used, int64_t floats) {
+  float *taken = scratch == NULL ? NULL : scratch + *used;
+  *used += ctn_ceil_div(floats, ALIGNMENT) * ALIGNMENT;
+  return taken;
 }
 
-/* Floats of one worker. Sizes are below 2^31, so nothing overflows. */
-static int64_t worker_floats(const struct attention *a) {
-  return align(ROWS * a->head_dim) + 2 * align(CPU_KEYS * a->head_dim) + align(CPU_KEYS * a->head_dim_v) +
-         align(ROWS * CPU_KEYS) + 2 * align(ROWS * a->head_dim_v);
+/* Gives a worker's block its scratch; returns its size in floats. Sizes are below 2^31, so nothing overflows. */
+static int64_t place_scratch(struct block *block, const struct attention *a, float *scratch) {
+  const int64_t converted = a->dtype == CLATTN_F32 ? 0 : CPU_KEYS;
+  const int64_t biased = a->mask_dtype == CLATTN_NONE || a->mask_dtype == CLATTN_BOOL ? 0 : CPU_KEYS * CPU_LANES;
+  int64_t used = 0;
+  block->queries = take(scratch, &used, a->head_dim * CPU_LANES);
+  block->keys = take(scratch, &used, a->head_dim * converted);
+  block->values = take(scratch, &used, a->head_dim_v * converted);
+  block->scores = take(scratch, &used, CPU_KEYS * CPU_LANES);
+  block->bias = take(scratch, &used, biased);
+  block->bias_rows = take(scratch, &used, biased);
+  block->gathered = take(scratch, &used, a->head_dim_v * CPU_LANES);
+  block->out = take(scratch, &used, a->head_dim_v);
+  return used;
 }
 
 size_t ctn_cpu_attention_scratch(const struct attention *a, const struct pool *pool) {
-  const uint64_t bytes = (uint64_t)worker_floats(a) * sizeof(float) * (uint64_t)ctn_pool_size(pool);
+  struct block block;
+  const uint64_t bytes = (uint64_t)place_scratch(&block, a, NULL) * sizeof(float) * (uint64_t)ctn_pool_size(pool);
   return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
 }
 
-static void place_scratch(struct block *block, float *scratch) {
-  const struct attention *a = block->a;
-  block->q = scratch;
-  block->k = block->q + align(ROWS * a->head_dim);
-  block->kt = block->k + align(CPU_KEYS * a->head_dim);
-  block->v = block->kt + align(CPU_KEYS * a->head_dim);
-  block->scores = block->v + align(CPU_KEYS * a->head_dim_v);
-  block->gathered = block->scores + align(ROWS * CPU_KEYS);
-  block->part = block->gathered + align(ROWS * a->head_dim_v);
-}
+/* ---------------------------------------------------------------------------------------------------------- scores, values */
 
-/* What lengths, causality and windows leave to rows first to last. */
-static struct range key_range(const struct block *block, int64_t first, int64_t last) {
-  const struct attention *a = block->a;
-  const int64_t p_first = first + block->seq.query_offset, p_last = last + block->seq.query_offset;
-  struct range range = {0, block->seq.kv_len};
-  if (a->mask_dtype != CLATTN_NONE) range.high = ctn_min(range.high, a->mask_kv_len);
-  if (a->causal) range.high = ctn_min(range.high, p_last + 1);
-  if (a->window_right >= 0) range.high = ctn_min(range.high, p_last + a->window_right + 1);
-  if (a->window_left >= 0) range.low = ctn_max(range.low, p_first - a->window_left);
-  range.high = ctn_max(range.high, 0);
-  range.low = ctn_min(range.low, range.high);
-  return range;
+/* Rows of k or v as float32: where they lie, or converted into room. */
+static const float *float_rows(const struct block *block, const void *data, int64_t start, int64_t *pitch, int64_t count,
+                               int64_t columns, float *room) {
+  if (block->a->dtype == CLATTN_F32) return (const float *)data + start;
+  for (int64_t j = 0; j < count; j++) {
+    block->kernels->load_row(block->a->dtype, data, start + j * *pitch, columns, room + j * columns);
+  }
+  *pitch = columns;
+  return room;
 }
-
-/* The index of row i's first element in the stage tensors and in dropout's count. */
-static int64_t stage_row(const struct block *block, int64_t i) {
-  const struct attention *a = block->a;
-  return ((block->b * a->q_heads + block->h) * a->q_len + i) * a->kv_len;
-}
-
-/* ------------------------------------------------------------------------------------------------------------------ scores */
 
 static void load_queries(struct block *block) {
   const struct attention *a = block->a;
-  const int64_t start = block->b * a->q.batch + block->h * a->q.head + (block->seq.q_first + block->first) * a->q.row;
-  for (int64_t r = 0; r < block->rows; r++) {
-    ctn_load_row(a->dtype, block->arrays->q, start + r * a->q.row, a->head_dim, block->q + r * a->head_dim);
+  const float *rows[CPU_LANES];
+  for (int l = 0; l < block->lanes; l++) {
+    int64_t pitch = a->q.row;
+    const int64_t start = block->b * a->q.batch + block->head[l] * a->q.head + (block->seq.q_first + block->row[l]) * a->q.row;
+    rows[l] = float_rows(block, block->arrays->q, start, &pitch, 1, a->head_dim, block->keys + l * a->head_dim);
   }
+  block->kernels->transpose(block->queries, rows, block->lanes, a->head_dim, a->scale);
 }
 
-/* scores[r][j] = scale * dot(q, k) for keys j0 to j0 + keys. */
 static void compute_scores(struct block *block, int64_t j0, int64_t keys) {
   const struct attention *a = block->a;
-  const int64_t start = block->b * a->k.batch + block->h / a->group * a->k.head + (block->seq.kv_first + j0) * a->k.row;
+  const int64_t start = block->b * a->k.batch + block->kv_head * a->k.head + (block->seq.kv_first + j0) * a->k.row;
+  int64_t pitch = a->k.row;
+  const float *k = float_rows(block, block->arrays->k, start, &pitch, keys, a->head_dim, block->keys);
+  for (int64_t d = 0; d < a->head_dim; d += CPU_TERMS) {
+    block->kernels->multiply(block->scores, k + d, pitch, block->queries + d * CPU_LANES, keys,
+                             ctn_min(CPU_TERMS, a->head_dim - d), block->lanes, d > 0);
+  }
+}
+
+static bool finite(const float *v, int64_t pitch, int64_t keys, int64_t columns) {
+  uint32_t found = 0;
   for (int64_t j = 0; j < keys; j++) {
-    ctn_load_row(a->dtype, block->arrays->k, start + j * a->k.row, a->head_dim, block->k + j * a->head_dim);
+    for (int64_t d = 0; d < columns; d++) {
+      uint32_t bits;
+      memcpy(&bits, &v[j * pitch + d], sizeof bits);
+      found |= (bits & 0x7f800000) == 0x7f800000;
+    }
   }
-  ctn_cpu_transpose(block->kt, CPU_KEYS, block->k, a->head_dim, keys, a->head_dim);
-  memset(block->scores, 0, (size_t)(block->rows * CPU_KEYS) * sizeof(float));
-  ctn_cpu_multiply(block->scores, CPU_KEYS, block->q, a->head_dim, block->kt, CPU_KEYS, block->rows, keys, a->head_dim);
-  for (int64_t n = 0; n < block->rows * CPU_KEYS; n++) {
-    block->scores[n] *= a->scale;
-  }
+  return found == 0;
 }
 
-static void softcap(float *scores, float c) {
-  for (int j = 0; j < CPU_KEYS; j++) {
-    scores[j] = c * tanhf(scores[j] / c);
-  }
-}
-
-/* The mask's values for keys from j on, as biases: a boolean mask gives 0 or -inf. */
-static void load_mask(const struct block *block, int64_t i, int64_t j, int64_t count, float *bias) {
-  const struct attention *a = block->a;
-  const int64_t *stride = a->mask_stride;
-  const int64_t start = block->b * stride[0] + block->h * stride[1] + i * stride[2] + j * stride[3];
-  const uint8_t *truth = block->arrays->mask;
-  if (a->mask_dtype == CLATTN_BOOL) {
-    for (int64_t n = 0; n < count; n++)
-      bias[n] = truth[start + n * stride[3]] != 0 ? 0.0f : -INFINITY;
-  } else if (stride[3] == 1) {
-    ctn_load_row(a->mask_dtype, block->arrays->mask, start, count, bias);
-  } else {
-    for (int64_t n = 0; n < count; n++)
-      bias[n] = (float)ctn_load_f64(a->mask_dtype, block->arrays->mask, start + n * stride[3]);
-  }
-}
-
-/* Which of keys j0 to j0 + keys row i attends, and what its mask adds to them. False where it attends none. */
-static bool find_attended(const struct block *block, int64_t i, int64_t j0, int64_t keys, uint32_t *attended, float *bias) {
-  const struct range range = key_range(block, i, i);
-  const int low = (int)ctn_min(ctn_max(range.low - j0, 0), keys), high = (int)ctn_min(ctn_max(range.high - j0, 0), keys);
-  for (int j = 0; j < CPU_KEYS; j++) {
-    attended[j] = (j >= low) & (j < high);
-    bias[j] = 0;
-  }
-  if (low >= high) return false;
-  if (block->a->mask_dtype == CLATTN_NONE) return true;
-  load_mask(block, i, j0 + low, high - low, bias + low);
-  uint32_t some = 0;
-  for (int j = 0; j < CPU_KEYS; j++) {
-    attended[j] &= bias[j] != -INFINITY;
-    some |= attended[j];
-  }
-  return some != 0;
-}
-
-/* Adds the biases, and makes excluded scores -inf. */
-static void add_biases(const struct block *block, int64_t i, int64_t j0, float *scores, const uint32_t *attended,
-                       const float *bias) {
-  const struct attention *a = block->a;
-  if (a->mask_dtype != CLATTN_NONE) {
-    for (int j = 0; j < CPU_KEYS; j++)
-      scores[j] += bias[j];
-  }
-  if (a->has_alibi) {
-    const float slope = block->arrays->alibi_slopes[block->h];
-    const float distance = (float)(i + block->seq.query_offset - j0);
-    for (int j = 0; j < CPU_KEYS; j++)
-      scores[j] -= slope * fabsf(distance - (float)j);
-  }
-  for (int j = 0; j < CPU_KEYS; j++) {
-    scores[j] = attended[j] ? scores[j] : -INFINITY;
-  }
-}
-
-/* ----------------------------------------------------------------------------------------------------------------- softmax */
-
-static void drop_weights(const struct block *block, int64_t i, int64_t j0, int64_t keys, float *weights,
-                         const uint32_t *attended) {
-  const struct attention *a = block->a;
-  const float scale = 1.0f / (1.0f - a->dropout);
-  const uint64_t start = (uint64_t)(stage_row(block, i) + j0);
-  for (int64_t j = 0; j < keys; j++) {
-    if (!attended[j]) continue;
-    const uint64_t n = start + (uint64_t)j;
-    weights[j] *= ctn_dropout_keeps(block->arrays->dropout_seed, block->arrays->dropout_offset, n, a->dropout) ? scale : 0.0f;
-  }
-}
-
-/* Takes a row's scores into its online softmax, and turns them into weights that are yet to be divided by the sum. */
-static void update_row(struct block *block, int64_t r, float *scores, const uint32_t *attended) {
-  const int64_t columns = block->a->head_dim_v;
-  struct online *online = &block->online[r];
-  float *gathered = block->gathered + r * columns;
-  const float before = online->maximum;
-  const float block_maximum = ctn_cpu_maximum(scores);
-  if (block_maximum > before) online->maximum = block_maximum;
-  /* While all attended scores are -inf their weights are 0: what a later score makes of them. */
-  const float shift = online->maximum == -INFINITY ? 0.0f : online->maximum;
-  const float sum = ctn_cpu_exponentials(scores, attended, shift);
-  online->attends = true;
-  if (before == online->maximum) {
-    online->sum += sum;
-    return;
-  }
-  const float correction = expf(before - online->maximum);
-  online->sum = online->sum * correction + sum;
-  for (int64_t d = 0; d < columns; d++) {
-    gathered[d] *= correction;
-  }
-}
-
-static void write_stage(float *stage, int64_t row, int64_t j0, const float *values, int64_t count) {
-  memcpy(stage + row + j0, values, (size_t)count * sizeof *values);
-}
-
-/* One row of a block of scores: its stages, and its weights where it attends any of the keys. */
-static bool process_row(struct block *block, int64_t r, int64_t j0, int64_t keys) {
-  const struct attention *a = block->a;
-  const int64_t i = block->first + r, row = stage_row(block, i);
-  float *scores = block->scores + r * CPU_KEYS;
-  uint32_t attended[CPU_KEYS];
-  float bias[CPU_KEYS];
-  const bool some = find_attended(block, i, j0, keys, attended, bias);
-  if (a->outputs & CLATTN_OUTPUT_SCORES_RAW) write_stage(block->arrays->scores_raw, row, j0, scores, keys);
-  if (a->softcap > 0) softcap(scores, a->softcap);
-  if (a->outputs & CLATTN_OUTPUT_SCORES_SOFTCAPPED) write_stage(block->arrays->scores_softcapped, row, j0, scores, keys);
-  add_biases(block, i, j0, scores, attended, bias);
-  if (a->outputs & CLATTN_OUTPUT_SCORES_MASKED) write_stage(block->arrays->scores_masked, row, j0, scores, keys);
-  if (a->outputs & CLATTN_OUTPUT_WEIGHTS) write_stage(block->arrays->weights, row, j0, scores, keys);
-  if (!some) {
-    for (int j = 0; j < CPU_KEYS; j++)
-      scores[j] = CPU_EXCLUDED;
-    return false;
-  }
-  update_row(block, r, scores, attended);
-  if (a->dropout > 0) drop_weights(block, i, j0, keys, scores, attended);
-  return true;
-}
-
-/* ------------------------------------------------------------------------------------------------------------------ values */
-
-/* part += weights v where some of v is NaN or infinite: excluded keys must not be multiplied. */
-static void gather_attended(struct block *block, const float *weights, int64_t keys) {
-  const int64_t columns = block->a->head_dim_v;
-  for (int64_t r = 0; r < block->rows; r++) {
-    for (int64_t j = 0; j < keys; j++) {
-      const float weight = weights[r * CPU_KEYS + j];
-      if (weight == 0 && signbit(weight)) continue;
-      for (int64_t d = 0; d < columns; d++)
-        block->part[r * columns + d] += weight * block->v[j * columns + d];
+/* The same as the kernel gather where some of v is NaN or infinite: excluded keys must not be multiplied. */
+static void gather_attended(struct block *block, const float *weights, const uint32_t *attended, const float *v, int64_t pitch,
+                            int64_t keys) {
+  for (int64_t d = 0; d < block->a->head_dim_v; d++) {
+    for (int l = 0; l < block->lanes; l++) {
+      float *gathered = &block->gathered[d * CPU_LANES + l], sum = 0;
+      for (int64_t j = 0; j < keys; j++) {
+        if (attended[j] >> l & 1) sum += weights[j * CPU_LANES + l] * v[j * pitch + d];
+      }
+      *gathered = *gathered * block->factor[l] + sum;
     }
   }
 }
 
-/* gathered += weights v for those of keys j0 to j0 + keys that lie in range: others are not even read. */
-static void gather_values(struct block *block, struct range range, int64_t j0, int64_t keys) {
+/* gathered = gathered * factor + weights v for those of keys j0 to j0 + keys that lie in a lane's range: others are not read.
+ */
+static void gather_values(struct block *block, int64_t j0, int64_t keys, bool all) {
   const struct attention *a = block->a;
-  const int64_t columns = a->head_dim_v;
-  const int64_t from = ctn_max(j0, range.low), count = ctn_min(j0 + keys, range.high) - from;
-  const int64_t start = block->b * a->v.batch + block->h / a->group * a->v.head + (block->seq.kv_first + from) * a->v.row;
-  const float *weights = block->scores + (from - j0);
-  for (int64_t j = 0; j < count; j++) {
-    ctn_load_row(a->dtype, block->arrays->v, start + j * a->v.row, columns, block->v + j * columns);
-  }
-  memset(block->part, 0, (size_t)(block->rows * columns) * sizeof(float));
-  if (ctn_cpu_not_finite(block->v, count * columns)) {
-    gather_attended(block, weights, count);
+  const int64_t first = ctn_max(j0, block->some.low), count = ctn_min(j0 + keys, block->some.high) - first;
+  const int64_t start = block->b * a->v.batch + block->kv_head * a->v.head + (block->seq.kv_first + first) * a->v.row;
+  const float *weights = block->scores + (first - j0) * CPU_LANES;
+  int64_t pitch = a->v.row;
+  const float *v = float_rows(block, block->arrays->v, start, &pitch, count, a->head_dim_v, block->values);
+  if (all || finite(v, pitch, count, a->head_dim_v)) {
+    block->kernels->gather(block->gathered, block->factor, v, pitch, weights, a->head_dim_v, count, block->lanes);
   } else {
-    ctn_cpu_multiply(block->part, columns, weights, CPU_KEYS, block->v, columns, block->rows, columns, count);
-  }
-  for (int64_t n = 0; n < block->rows * columns; n++) {
-    block->gathered[n] += block->part[n];
+    gather_attended(block, weights, block->attended + (first - j0), v, pitch, count);
   }
 }
 
-/* ------------------------------------------------------------------------------------------------------------------ results */
+/* ------------------------------------------------------------------------------------------------------------------ a block */
 
-/* Turns the scores that lie in the weights' row into weights. */
-static void finish_weights(const struct block *block, int64_t i, float maximum, float denominator) {
-  float *row = block->arrays->weights + stage_row(block, i);
-  for (int64_t j0 = 0; j0 < block->seq.kv_rows; j0 += CPU_KEYS) {
-    const int64_t keys = ctn_min(CPU_KEYS, block->seq.kv_rows - j0);
-    uint32_t attended[CPU_KEYS];
-    float bias[CPU_KEYS];
-    find_attended(block, i, j0, keys, attended, bias);
-    ctn_cpu_weights(row + j0, attended, maximum, denominator, keys);
-  }
-}
-
-/* Lets the sink join the row's softmax, divides, and stores. */
-static void finish_row(struct block *block, int64_t r) {
+static void visit_keys(struct block *block, int64_t j0, int64_t keys) {
   const struct attention *a = block->a;
-  const int64_t i = block->first + r, columns = a->head_dim_v;
-  const struct online *online = &block->online[r];
-  const float sink = a->has_sinks ? block->arrays->sinks[block->h] : -INFINITY;
-  float *gathered = block->gathered + r * columns;
-  const float maximum = sink > online->maximum ? sink : online->maximum;
-  const float rescale = online->maximum == maximum ? 1.0f : expf(online->maximum - maximum);
-  float denominator = online->sum * rescale;
+  const clattn_arrays *arrays = block->arrays;
+  const enum attended attended = ctn_cpu_find_attended(block, j0, keys);
+  if (attended == ATTENDED_NONE && !(a->outputs & CPU_STAGES)) return;
+  compute_scores(block, j0, keys);
+  if (a->outputs & CLATTN_OUTPUT_SCORES_RAW) ctn_cpu_write_scores(block, arrays->scores_raw, j0, keys);
+  if (a->softcap > 0) block->kernels->softcap(block->scores, keys * CPU_LANES, a->softcap);
+  if (a->outputs & CLATTN_OUTPUT_SCORES_SOFTCAPPED) ctn_cpu_write_scores(block, arrays->scores_softcapped, j0, keys);
+  ctn_cpu_add_biases(block, j0, keys);
+  if (a->outputs & CLATTN_OUTPUT_SCORES_MASKED) ctn_cpu_write_masked(block, arrays->scores_masked, j0, keys);
+  if (a->outputs & CLATTN_OUTPUT_WEIGHTS) ctn_cpu_write_masked(block, arrays->weights, j0, keys);
+  if (attended == ATTENDED_NONE) return;
+  block->kernels->softmax(block->scores, attended == ATTENDED_ALL ? NULL : block->attended, keys, block->lanes, block->maximum,
+                          block->sum, block->factor);
+  if (a->dropout > 0) ctn_cpu_drop_weights(block, j0, keys);
+  if (a->outputs & CLATTN_OUTPUT_OUT) gather_values(block, j0, keys, attended == ATTENDED_ALL);
+}
+
+/* Multiplies a lane's column of gathered, and stores it. */
+static void store_out(struct block *block, int l, float factor) {
+  const struct attention *a = block->a;
+  const int64_t start =
+      block->b * a->out.batch + block->head[l] * a->out.head + (block->seq.q_first + block->row[l]) * a->out.row;
+  for (int64_t d = 0; d < a->head_dim_v; d++) {
+    block->out[d] = block->gathered[d * CPU_LANES + l] * factor;
+  }
+  ctn_store_row(a->dtype, block->arrays->out, start, a->head_dim_v, block->out);
+}
+
+/* Lets the sink join a lane's softmax, divides, and stores. Leaves maximum and denominator. */
+static void finish_lane(struct block *block, int l) {
+  const struct attention *a = block->a;
+  const int64_t h = block->head[l], i = block->row[l];
+  const bool attends = block->attends >> l & 1;
+  const float sink = a->has_sinks ? block->arrays->sinks[h] : -INFINITY, before = block->maximum[l];
+  const float maximum = sink > before ? sink : before;
+  const float rescale = before == maximum ? 1.0f : expf(before - maximum);
+  float denominator = block->sum[l] * rescale;
   if (a->has_sinks) denominator += sink == maximum ? 1.0f : expf(sink - maximum);
   if (maximum == -INFINITY) denominator = NAN; /* of nothing but -inf: -inf - -inf */
   if (a->outputs & CLATTN_OUTPUT_LSE) {
-    const int64_t index =
-        a->packed ? block->h * a->total_q + block->seq.q_first + i : (block->b * a->q_heads + block->h) * a->q_len + i;
-    block->arrays->lse[index] = online->attends ? maximum + logf(denominator) : sink;
+    const int64_t index = a->packed ? h * a->total_q + block->seq.q_first + i : (block->b * a->q_heads + h) * a->q_len + i;
+    block->arrays->lse[index] = attends ? maximum + logf(denominator) : sink;
   }
-  if (a->outputs & CLATTN_OUTPUT_WEIGHTS) finish_weights(block, i, maximum, denominator);
-  if (a->outputs & CLATTN_OUTPUT_OUT) {
-    const float factor = online->attends ? rescale / denominator : 0.0f;
-    const int64_t out = block->b * a->out.batch + block->h * a->out.head + (block->seq.q_first + i) * a->out.row;
-    for (int64_t d = 0; d < columns; d++)
-      gathered[d] *= factor;
-    ctn_store_row(a->dtype, block->arrays->out, out, columns, gathered);
-  }
-}
-
-/* Stage entries of row i outside its packed sequence, from key j on. */
-static void write_padding(const struct block *block, int64_t i, int64_t j) {
-  const clattn_arrays *arrays = block->arrays;
-  const uint32_t outputs = block->a->outputs;
-  const int64_t row = stage_row(block, i);
-  for (; j < block->a->kv_len; j++) {
-    if (outputs & CLATTN_OUTPUT_SCORES_RAW) arrays->scores_raw[row + j] = 0;
-    if (outputs & CLATTN_OUTPUT_SCORES_SOFTCAPPED) arrays->scores_softcapped[row + j] = 0;
-    if (outputs & CLATTN_OUTPUT_SCORES_MASKED) arrays->scores_masked[row + j] = -INFINITY;
-    if (outputs & CLATTN_OUTPUT_WEIGHTS) arrays->weights[row + j] = 0;
-  }
+  if (a->outputs & CLATTN_OUTPUT_OUT) store_out(block, l, attends ? rescale / denominator : 0.0f);
+  block->maximum[l] = maximum;
+  block->sum[l] = denominator;
 }
 
 static void attend(struct block *block) {
   const struct attention *a = block->a;
-  const bool stages = (a->outputs & STAGES) != 0;
-  const struct range range = key_range(block, block->first, block->first + block->rows - 1);
-  const int64_t from = stages ? 0 : range.low, to = stages ? block->seq.kv_rows : range.high;
+  const bool stages = (a->outputs & CPU_STAGES) != 0;
+  ctn_cpu_find_ranges(block);
   load_queries(block);
-  memset(block->gathered, 0, (size_t)(block->rows * a->head_dim_v) * sizeof(float));
-  for (int64_t r = 0; r < block->rows; r++) {
-    block->online[r] = (struct online){.maximum = -INFINITY};
+  memset(block->gathered, 0, (size_t)(a->head_dim_v * CPU_LANES) * sizeof(float));
+  for (int l = 0; l < CPU_LANES; l++) {
+    block->maximum[l] = -INFINITY;
+    block->sum[l] = 0;
   }
-  for (int64_t j0 = from; j0 < to; j0 += CPU_KEYS) {
-    const int64_t keys = ctn_min(CPU_KEYS, to - j0);
-    bool some = false;
-    compute_scores(block, j0, keys);
-    for (int64_t r = 0; r < block->rows; r++) {
-      some |= process_row(block, r, j0, keys);
-    }
-    if (some && (a->outputs & CLATTN_OUTPUT_OUT)) gather_values(block, range, j0, keys);
+  block->attends = 0;
+  const struct range visited = stages ? (struct range){0, block->seq.kv_rows} : block->some;
+  for (int64_t j0 = visited.low; j0 < visited.high; j0 += CPU_KEYS) {
+    visit_keys(block, j0, ctn_min(CPU_KEYS, visited.high - j0));
   }
-  for (int64_t r = 0; r < block->rows; r++) {
-    finish_row(block, r);
+  for (int l = 0; l < block->lanes; l++) {
+    finish_lane(block, l);
   }
+  if (a->outputs & CLATTN_OUTPUT_WEIGHTS) ctn_cpu_finish_weights(block, block->maximum, block->sum);
 }
 
+/* ------------------------------------------------------------------------------------------------------------------- pieces */
+
+static int64_t blocks_of_head(const struct attention *a) {
+  return ctn_ceil_div(a->q_len * a->group, CPU_LANES);
+}
+
+/* Under a causal mask late queries attend the most: the last block comes first, so that the work ends in small pieces. */
 static void attention_piece(void *argument, int64_t piece, int worker) {
   const struct job *job = argument;
   const struct attention *a = job->a;
-  const int64_t row_blocks = ctn_ceil_div(a->q_len, ROWS);
-  const int64_t head = piece / row_blocks;
-  struct block block = {.a = a, .arrays = job->arrays, .b = head / a->q_heads, .h = head % a->q_heads};
+  const int64_t blocks = blocks_of_head(a), head = piece / blocks;
+  const int64_t first = (blocks - 1 - piece % blocks) * CPU_LANES;
+  struct block block = {.a = a, .arrays = job->arrays, .kernels = job->kernels};
+  const int64_t floats = place_scratch(&block, a, NULL);
+  place_scratch(&block, a, job->scratch + worker * floats);
+  block.b = head / a->kv_heads;
+  block.kv_head = head % a->kv_heads;
   block.seq = ctn_sequence(a, job->arrays, block.b);
-  block.first = piece % row_blocks * ROWS;
-  block.rows = ctn_max(0, ctn_min(ROWS, block.seq.q_rows - block.first));
-  place_scratch(&block, job->scratch + worker * worker_floats(a));
-  if (block.rows > 0) attend(&block);
-  if (!(a->outputs & STAGES)) return;
-  for (int64_t i = block.first; i < ctn_min(block.first + ROWS, a->q_len); i++) {
-    write_padding(&block, i, i < block.seq.q_rows ? block.seq.kv_rows : 0);
+  const int count = (int)ctn_min(CPU_LANES, a->q_len * a->group - first);
+  for (int l = 0; l < count; l++) {
+    block.row[l] = (first + l) / a->group;
+    block.head[l] = block.kv_head * a->group + (first + l) % a->group;
+    if (block.row[l] < block.seq.q_rows) block.lanes = l + 1;
+  }
+  if (block.lanes > 0) attend(&block);
+  for (int l = 0; l < count && (a->outputs & CPU_STAGES) != 0; l++) {
+    ctn_cpu_write_padding(&block, l, l < block.lanes ? block.seq.kv_rows : 0);
   }
 }
 
+void ctn_cpu_attention_with(const struct cpu_kernels *kernels, const struct attention *a, const clattn_arrays *arrays,
+                            struct pool *pool, void *scratch) {
+  struct job job = {.a = a, .arrays = arrays, .kernels = kernels, .scratch = scratch};
+  ctn_pool_run(pool, a->batch * a->kv_heads * blocks_of_head(a), attention_piece, &job);
+}
+
 void ctn_cpu_attention(const struct attention *a, const clattn_arrays *arrays, struct pool *pool, void *scratch) {
-  struct job job = {.a = a, .arrays = arrays, .scratch = scratch};
-  ctn_pool_run(pool, a->batch * a->q_heads * ctn_ceil_div(a->q_len, ROWS), attention_piece, &job);
+  ctn_cpu_attention_with(ctn_cpu_kernels_best(), a, arrays, pool, scratch);
 }

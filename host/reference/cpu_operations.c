@@ -1,9 +1,7 @@
-/* Embedding, position and projection in float32 on the pool's threads. */
+/* Embedding and position in float32 on the pool's threads. */
 #include <math.h>
-#include <string.h>
 
 #include "checked.h"
-#include "cpu_product.h"
 #include "half.h"
 #include "reference.h"
 
@@ -11,10 +9,7 @@ enum {
   CHUNK = 256,    /* columns that pass through a stack array */
   TOKENS = 16,    /* of an embedding's piece */
   POSITIONS = 64, /* of a position's piece: rows that share the frequencies */
-  PAIRS = CHUNK / 2,
-  ROWS = 64, /* of a projection's piece */
-  FEATURES = 64,
-  TERMS = 256
+  PAIRS = CHUNK / 2
 };
 
 /* --------------------------------------------------------------------------------------------------------------- embedding */
@@ -106,91 +101,4 @@ static void position_piece(void *argument, int64_t piece, int worker) {
 void ctn_cpu_position(const struct position *p, const clattn_arrays *arrays, struct pool *pool) {
   struct position_job job = {p, arrays};
   ctn_pool_run(pool, ctn_ceil_div(p->length, POSITIONS), position_piece, &job);
-}
-
-/* -------------------------------------------------------------------------------------------------------------- projection */
-
-/* One worker's scratch. */
-struct projection_block {
-  float x[ROWS * TERMS];
-  float w[FEATURES * TERMS];
-  float wt[TERMS * FEATURES];
-  float part[ROWS * FEATURES]; /* of y: the sum over TERMS terms, so that a long sum's rounding stays small */
-  float y[ROWS * FEATURES];
-};
-
-struct projection_job {
-  const struct projection *p;
-  const clattn_arrays *arrays;
-  struct projection_block *blocks;
-};
-
-/* y += x W^T over terms t to t + terms, for rows from first_row on (batch and length as one) and features from first on. */
-static void project_terms(const struct projection_job *job, struct projection_block *block, int64_t first_row, int64_t rows,
-                          int64_t first, int64_t features, int64_t t, int64_t terms) {
-  const struct projection *p = job->p;
-  for (int64_t r = 0; r < rows; r++) {
-    const int64_t row = first_row + r;
-    const int64_t start = row / p->length * p->x.batch + row % p->length * p->x.row + t;
-    ctn_load_row(p->dtype, job->arrays->x, start, terms, block->x + r * TERMS);
-  }
-  for (int64_t f = 0; f < features; f++) {
-    ctn_load_row(p->dtype, job->arrays->weight, (first + f) * p->in_features + t, terms, block->w + f * TERMS);
-  }
-  ctn_cpu_transpose(block->wt, FEATURES, block->w, TERMS, features, terms);
-  memset(block->part, 0, sizeof block->part);
-  ctn_cpu_multiply(block->part, FEATURES, block->x, TERMS, block->wt, FEATURES, rows, features, terms);
-  for (int n = 0; n < ROWS * FEATURES; n++) {
-    block->y[n] += block->part[n];
-  }
-}
-
-/* A block of y into out, a head at a time. */
-static void store_block(const struct projection_job *job, const struct projection_block *block, int64_t first_row, int64_t rows,
-                        int64_t first, int64_t features) {
-  const struct projection *p = job->p;
-  for (int64_t r = 0; r < rows; r++) {
-    const int64_t row = first_row + r;
-    const int64_t start = row / p->length * p->out.batch + row % p->length * p->out.row;
-    for (int64_t f = first; f < first + features;) {
-      const int64_t h = f / p->head_dim, d = f % p->head_dim;
-      const int64_t count = ctn_min(p->head_dim - d, first + features - f);
-      ctn_store_row(p->dtype, job->arrays->out, start + h * p->out.head + d, count, block->y + r * FEATURES + (f - first));
-      f += count;
-    }
-  }
-}
-
-static void projection_piece(void *argument, int64_t piece, int worker) {
-  const struct projection_job *job = argument;
-  const struct projection *p = job->p;
-  struct projection_block *block = &job->blocks[worker];
-  const int64_t all_features = p->heads * p->head_dim;
-  const int64_t feature_blocks = ctn_ceil_div(all_features, FEATURES);
-  const int64_t first_row = piece / feature_blocks * ROWS, first = piece % feature_blocks * FEATURES;
-  const int64_t rows = ctn_min(ROWS, p->batch * p->length - first_row), features = ctn_min(FEATURES, all_features - first);
-  memset(block->y, 0, sizeof block->y);
-  for (int64_t t = 0; t < p->in_features; t += TERMS) {
-    project_terms(job, block, first_row, rows, first, features, t, ctn_min(TERMS, p->in_features - t));
-  }
-  if (p->has_bias) {
-    float bias[FEATURES];
-    ctn_load_row(p->dtype, job->arrays->bias, first, features, bias);
-    for (int64_t r = 0; r < rows; r++) {
-      for (int64_t f = 0; f < features; f++)
-        block->y[r * FEATURES + f] += bias[f];
-    }
-  }
-  store_block(job, block, first_row, rows, first, features);
-}
-
-size_t ctn_cpu_projection_scratch(const struct projection *p, const struct pool *pool) {
-  (void)p;
-  return sizeof(struct projection_block) * (size_t)ctn_pool_size(pool);
-}
-
-void ctn_cpu_projection(const struct projection *p, const clattn_arrays *arrays, struct pool *pool, void *scratch) {
-  struct projection_job job = {p, arrays, scratch};
-  const int64_t pieces = ctn_ceil_div(p->batch * p->length, ROWS) * ctn_ceil_div(p->heads * p->head_dim, FEATURES);
-  ctn_pool_run(pool, pieces, projection_piece, &job);
 }

@@ -14,13 +14,19 @@ void ctn_oracle_embedding(const struct embedding *problem, const clattn_arrays *
 void ctn_oracle_position(const struct position *problem, const clattn_arrays *arrays);
 void ctn_oracle_projection(const struct projection *problem, const clattn_arrays *arrays);
 
-/* float32 on the pool's threads, attention blocked over keys with an online softmax. scratch holds ctn_cpu_*_scratch bytes,
- * aligned to 64. */
+struct cpu_kernels;
+
+/* float32 on the pool's threads, with the processor's best kernels or with those given; attention blocked over keys with an
+ * online softmax. scratch holds ctn_cpu_*_scratch bytes, aligned to 64. */
 size_t ctn_cpu_attention_scratch(const struct attention *problem, const struct pool *pool);
 void ctn_cpu_attention(const struct attention *problem, const clattn_arrays *arrays, struct pool *pool, void *scratch);
+void ctn_cpu_attention_with(const struct cpu_kernels *kernels, const struct attention *problem, const clattn_arrays *arrays,
+                            struct pool *pool, void *scratch);
 void ctn_cpu_embedding(const struct embedding *problem, const clattn_arrays *arrays, struct pool *pool);
 void ctn_cpu_position(const struct position *problem, const clattn_arrays *arrays, struct pool *pool);
 size_t ctn_cpu_projection_scratch(const struct projection *problem, const struct pool *pool);
 void ctn_cpu_projection(const struct projection *problem, const clattn_arrays *arrays, struct pool *pool, void *scratch);
+void ctn_cpu_projection_with(const struct cpu_kernels *kernels, const struct projection *problem, const clattn_arrays *arrays,
+                             struct pool *pool, void *scratch);
 
 #endif
