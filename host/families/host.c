@@ -27,6 +27,11 @@ static bool refuse_reference(const struct request *request, struct text *reason)
 
 static double cost(const struct request *request) {
   const struct attention *a = &request->problem->as.attention;
+  const struct projection *p = &request->problem->as.projection;
+  if (request->problem->operation == OP_PROJECTION) {
+    return HOST_PENALTY * (double)p->batch * (double)p->length * (double)p->in_features * (double)p->heads *
+           (double)p->head_dim;
+  }
   if (request->problem->operation != OP_ATTENTION) return HOST_PENALTY * (double)request->problem->tensor[T_OUT].extent;
   return HOST_PENALTY * (double)a->batch * (double)a->q_heads * (double)a->q_len * (double)a->kv_len *
          (double)(a->head_dim + a->head_dim_v);

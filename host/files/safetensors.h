@@ -36,6 +36,8 @@ const char *ctn_st_name(enum st_dtype dtype); /* "F32" */
 
 /* A file, or bytes in memory (name is for messages). Errors name the file and what is wrong at which tensor. */
 clattn_status ctn_st_read(struct st_file *file, const char *path, clattn_error *error);
+/* The same, reading only the data of tensors whose names start with prefix: the others are there, with data NULL. */
+clattn_status ctn_st_read_prefix(struct st_file *file, const char *path, const char *prefix, clattn_error *error);
 clattn_status ctn_st_parse(struct st_file *file, const char *name, const void *bytes, size_t length, clattn_error *error);
 /* Writes path by way of a temporary file beside it and a rename: nothing half-written is ever seen. */
 clattn_status ctn_st_write(const struct st_file *file, const char *path, clattn_error *error);

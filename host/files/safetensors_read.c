@@ -35,6 +35,7 @@ struct source {
   int fd;
   const unsigned char *bytes;
   uint64_t size;
+  const char *prefix; /* tensors whose names do not start with it stay without data; NULL: all are read */
 };
 
 size_t ctn_st_size(enum st_dtype dtype) {
@@ -223,21 +224,26 @@ static clattn_status parse_metadata(struct st_file *file, const char *name, json
   return CLATTN_OK;
 }
 
+static size_t wanted_bytes(const struct source *source, const struct st_tensor *tensor) {
+  bool wanted = !source->prefix || strncmp(tensor->name, source->prefix, strlen(source->prefix)) == 0;
+  return wanted ? (size_t)tensor->count * ctn_st_size(tensor->dtype) : 0;
+}
+
 /* Copies every tensor to its own aligned place, which the file's offsets do not promise. */
 static clattn_status read_data(struct st_file *file, const struct source *source, const uint64_t *begins, uint64_t data_start,
                                clattn_error *error) {
   size_t total = ALIGNMENT;
   for (size_t i = 0; i < file->count; i++) {
-    size_t bytes = (size_t)file->tensors[i].count * ctn_st_size(file->tensors[i].dtype);
+    size_t bytes = wanted_bytes(source, &file->tensors[i]);
     total += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   }
   unsigned char *at = file->memory = aligned_alloc(ALIGNMENT, total);
   if (!at) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "%s: no memory for %zu bytes of tensors", source->name, total);
   for (size_t i = 0; i < file->count; i++) {
-    size_t bytes = (size_t)file->tensors[i].count * ctn_st_size(file->tensors[i].dtype);
+    size_t bytes = wanted_bytes(source, &file->tensors[i]);
     clattn_status status = read_at(source, data_start + begins[i], at, bytes, error);
     if (status) return status;
-    file->tensors[i].data = at;
+    file->tensors[i].data = bytes || !source->prefix ? at : NULL;
     at += (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
   }
   return CLATTN_OK;
@@ -282,6 +288,10 @@ cleanup:
 }
 
 clattn_status ctn_st_read(struct st_file *file, const char *path, clattn_error *error) {
+  return ctn_st_read_prefix(file, path, NULL, error);
+}
+
+clattn_status ctn_st_read_prefix(struct st_file *file, const char *path, const char *prefix, clattn_error *error) {
   memset(file, 0, sizeof *file);
   /* O_NONBLOCK: opening a FIFO must not wait for its other end. */
   int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -294,7 +304,7 @@ clattn_status ctn_st_read(struct st_file *file, const char *path, clattn_error *
     status = ctn_fail(error, CLATTN_IO_FAILED, "%s: is a %s, not a regular file", path,
                       S_ISDIR(about.st_mode) ? "folder" : "pipe, socket or device");
   } else {
-    const struct source source = {path, fd, NULL, (uint64_t)about.st_size};
+    const struct source source = {path, fd, NULL, (uint64_t)about.st_size, prefix};
     status = parse(file, &source, error);
   }
   close(fd);
@@ -302,6 +312,6 @@ clattn_status ctn_st_read(struct st_file *file, const char *path, clattn_error *
 }
 
 clattn_status ctn_st_parse(struct st_file *file, const char *name, const void *bytes, size_t length, clattn_error *error) {
-  const struct source source = {name, -1, bytes, length};
+  const struct source source = {name, -1, bytes, length, NULL};
   return parse(file, &source, error);
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include <clattn/clattn.h>
+#include <clattn/clattn_layer.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -72,6 +73,29 @@ typedef struct clattn_buffers {
 CLATTN_API clattn_status clattn_plan_enqueue(clattn_plan *plan, cl_command_queue queue, const clattn_buffers *buffers,
                                              cl_uint wait_count, const cl_event *wait_list, cl_event *event,
                                              clattn_error *error);
+
+/* As clattn_layer_arrays, with buffers. */
+typedef struct clattn_layer_buffers {
+  size_t struct_size;
+  clattn_buffer query, key, value, mask, kv_len, query_offset, sinks, alibi_slopes;
+  clattn_buffer out, lse, scores_raw, scores_softcapped, scores_masked, weights;
+  uint64_t dropout_seed;
+  uint64_t dropout_offset;
+  clattn_buffer
+      workspace; /* for layers made with user_workspace: clattn_layer_workspace_size bytes; offset a multiple of 128 */
+} clattn_layer_buffers;
+
+/* Zero every field of a clattn_layer_buffers and set its struct_size. */
+#define CLATTN_LAYER_BUFFERS_INIT(b)                \
+  do {                                              \
+    memset(&(b), 0, sizeof(clattn_layer_buffers));  \
+    (b).struct_size = sizeof(clattn_layer_buffers); \
+  } while (0)
+
+/* Enqueues all steps of the layer as clattn_plan_enqueue does those of a plan; the same rules hold. */
+CLATTN_API clattn_status clattn_layer_enqueue(clattn_layer *layer, cl_command_queue queue, const clattn_layer_buffers *buffers,
+                                              cl_uint wait_count, const cl_event *wait_list, cl_event *event,
+                                              clattn_error *error);
 
 #ifdef __cplusplus
 }
