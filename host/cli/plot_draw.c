@@ -1,0 +1,223 @@
+/* Draws a figure that was laid out: titles, panels with their names and cells, the legend. */
+#include <math.h>
+#include <stdio.h>
+
+#include "plot_draw.h"
+
+enum { NUMBER_SIZE = 32, LEGEND_WIDTH = 190, LEGEND_HEIGHT = 12, LEGEND_STEPS = 95, HATCH = 6 };
+
+enum ink { INK_PAPER, INK_LETTERS, INK_FAINT, INK_STRUCK, INKS };
+
+static void set_ink(const struct plot_pen *pen, enum ink ink) {
+  static const unsigned inks[PLOT_THEMES][INKS] = {{0xffffff, 0x1c2024, 0x5c636b, 0xe4e6e9},
+                                                   {0x181b1f, 0xe8eaed, 0xa3abb4, 0x34393f}};
+  const unsigned color = inks[pen->theme][ink];
+  cairo_set_source_rgb(pen->cairo, (color >> 16 & 0xff) / 255.0, (color >> 8 & 0xff) / 255.0, (color & 0xff) / 255.0);
+}
+
+static void set_color(const struct plot_pen *pen, struct plot_color color) {
+  cairo_set_source_rgb(pen->cairo, color.red, color.green, color.blue);
+}
+
+/* The letters that were set, with their box's left edge, middle or right edge at x (align 0, 0.5, 1) and its middle at y. */
+static void show(const struct plot_pen *pen, double x, double y, double align) {
+  double width, height;
+  ctn_plot_measure(pen, &width, &height);
+  cairo_move_to(pen->cairo, x - align * width, y - height / 2);
+  pango_cairo_show_layout(pen->cairo, pen->letters);
+}
+
+/* The same turned upright, read from below, starting at (x, y). */
+static void show_upright(const struct plot_pen *pen, double x, double y, double align) {
+  cairo_save(pen->cairo);
+  cairo_translate(pen->cairo, x, y);
+  cairo_rotate(pen->cairo, -G_PI / 2);
+  show(pen, 0, 0, align);
+  cairo_restore(pen->cairo);
+}
+
+static void draw_hatching(const struct plot_pen *pen, double x, double y, double width, double height) {
+  cairo_t *cairo = pen->cairo;
+  cairo_save(cairo);
+  cairo_rectangle(cairo, x, y, width, height);
+  set_ink(pen, INK_STRUCK);
+  cairo_fill_preserve(cairo);
+  cairo_clip(cairo);
+  set_ink(pen, INK_FAINT);
+  cairo_set_line_width(cairo, 0.6);
+  for (double offset = HATCH; offset < width + height; offset += HATCH) {
+    cairo_move_to(cairo, x + offset, y);
+    cairo_line_to(cairo, x + offset - height, y + height);
+  }
+  cairo_stroke(cairo);
+  cairo_restore(cairo);
+}
+
+static double position_of(const struct plot_figure *figure, double value) {
+  if (figure->scale == PLOT_SHARES) return value;
+  return figure->limit > 0 ? 0.5 + value / figure->limit / 2 : 0.5;
+}
+
+/* A struck-out cell has its weight, 0, or no number at all, where it is -infinity. */
+static void draw_struck(struct plot_pen *pen, double value, double x, double y) {
+  const struct plot_layout *layout = &pen->layout;
+  draw_hatching(pen, x, y, layout->cell_width, layout->cell_height);
+  if (!layout->numbers) return;
+  char text[NUMBER_SIZE] = "\xe2\x88\x92\xe2\x88\x9e"; /* minus infinity */
+  if (!isinf(value)) ctn_plot_number(text, sizeof text, value == 0 ? 0 : pen->figure->decimals, value);
+  double width, height;
+  ctn_plot_letters(pen, LETTERS_VALUE, text, 0, PLOT_CUT);
+  ctn_plot_measure(pen, &width, &height);
+  const double middle = x + layout->cell_width / 2, line = y + layout->cell_height / 2;
+  set_ink(pen, INK_STRUCK);
+  cairo_rectangle(pen->cairo, middle - width / 2 - 4, line - height / 2 - 1, width + 8, height + 2);
+  cairo_fill(pen->cairo);
+  set_ink(pen, INK_LETTERS);
+  show(pen, middle, line, 0.5);
+}
+
+static void draw_cell(struct plot_pen *pen, const struct plot_panel *panel, int row, int column, double x, double y) {
+  const struct plot_layout *layout = &pen->layout;
+  const double value = (double)panel->values[row * panel->columns + column];
+  if (isinf(value) || (panel->struck && isinf(panel->struck[row * panel->columns + column]))) {
+    draw_struck(pen, value, x, y);
+    return;
+  }
+  const struct plot_color color = ctn_plot_color(pen->figure->scale, position_of(pen->figure, value));
+  cairo_rectangle(pen->cairo, x, y, layout->cell_width, layout->cell_height);
+  set_color(pen, color);
+  cairo_fill(pen->cairo);
+  if (!layout->numbers) return;
+  char text[NUMBER_SIZE];
+  ctn_plot_number(text, sizeof text, pen->figure->decimals, value);
+  ctn_plot_letters(pen, LETTERS_VALUE, text, 0, PLOT_CUT);
+  const double shade = ctn_plot_is_dark(color) ? 1 : 0.05;
+  cairo_set_source_rgb(pen->cairo, shade, shade, shade);
+  show(pen, x + layout->cell_width / 2, y + layout->cell_height / 2, 0.5);
+}
+
+/* Thin lines of paper between the cells. */
+static void draw_lines(const struct plot_pen *pen, const struct plot_panel *panel, double x, double y) {
+  const double width = panel->columns * pen->layout.cell_width, height = panel->rows * pen->layout.cell_height;
+  set_ink(pen, INK_PAPER);
+  cairo_set_line_width(pen->cairo, pen->layout.numbers ? 1.5 : 1);
+  for (int i = 1; i < panel->rows; i++) {
+    cairo_move_to(pen->cairo, x, y + i * pen->layout.cell_height);
+    cairo_rel_line_to(pen->cairo, width, 0);
+  }
+  for (int j = 1; j < panel->columns; j++) {
+    cairo_move_to(pen->cairo, x + j * pen->layout.cell_width, y);
+    cairo_rel_line_to(pen->cairo, 0, height);
+  }
+  cairo_stroke(pen->cairo);
+}
+
+static void draw_names(struct plot_pen *pen, const struct plot_panel *panel, double x, double y) {
+  const struct plot_layout *layout = &pen->layout;
+  set_ink(pen, INK_LETTERS);
+  for (int i = 0; i < panel->rows; i++) {
+    ctn_plot_letters(pen, LETTERS_NAME, panel->row_names[i], layout->names - PLOT_NAME_GAP, PLOT_CUT);
+    pango_layout_set_alignment(pen->letters, PANGO_ALIGN_RIGHT);
+    show(pen, x - PLOT_NAME_GAP, y + (i + 0.5) * layout->cell_height, 1);
+    pango_layout_set_alignment(pen->letters, PANGO_ALIGN_LEFT);
+  }
+  for (int j = 0; j < panel->columns; j++) {
+    const double middle = x + (j + 0.5) * layout->cell_width;
+    ctn_plot_letters(pen, LETTERS_NAME, panel->column_names[j], 0, PLOT_CUT);
+    double width, height;
+    ctn_plot_measure(pen, &width, &height);
+    const double room = layout->numbers ? layout->cell_width - 4 : layout->heads - PLOT_NAME_GAP;
+    if (width > room) ctn_plot_letters(pen, LETTERS_NAME, panel->column_names[j], room, PLOT_CUT);
+    if (layout->numbers) {
+      show(pen, middle, y - layout->heads / 2, 0.5);
+    } else {
+      show_upright(pen, middle, y - PLOT_NAME_GAP / 2.0, 0);
+    }
+  }
+}
+
+static void draw_panel(struct plot_pen *pen, const struct plot_panel *panel, double left, double top) {
+  const struct plot_layout *layout = &pen->layout;
+  const double x = left + PLOT_AXIS + layout->names;
+  double y = top;
+  if (panel->title) {
+    ctn_plot_letters(pen, LETTERS_PANEL, panel->title, layout->panel_width, PLOT_CUT);
+    set_ink(pen, INK_LETTERS);
+    show(pen, left, y + PLOT_PANEL_TITLE / 2.0 - 2, 0);
+  }
+  y += layout->panel_title;
+  set_ink(pen, INK_FAINT);
+  ctn_plot_letters(pen, LETTERS_SMALL, pen->figure->column_title, 0, PLOT_CUT);
+  show(pen, x + panel->columns * layout->cell_width / 2, y + PLOT_AXIS / 2.0, 0.5);
+  y += PLOT_AXIS + layout->heads;
+  ctn_plot_letters(pen, LETTERS_SMALL, pen->figure->row_title, 0, PLOT_CUT);
+  show_upright(pen, left + PLOT_AXIS / 2.0 - 2, y + panel->rows * layout->cell_height / 2, 0.5);
+  draw_names(pen, panel, x, y);
+  for (int i = 0; i < panel->rows; i++) {
+    for (int j = 0; j < panel->columns; j++)
+      draw_cell(pen, panel, i, j, x + j * layout->cell_width, y + i * layout->cell_height);
+  }
+  draw_lines(pen, panel, x, y);
+}
+
+static void draw_tick(struct plot_pen *pen, double value, double x, double y) {
+  char text[NUMBER_SIZE];
+  ctn_plot_number(text, sizeof text,
+                  value == 0 || fabs(value) >= 100 ? 0
+                  : fabs(value) == 1               ? 0
+                  : fabs(value) == 0.5             ? 1
+                                                   : 2,
+                  value);
+  ctn_plot_letters(pen, LETTERS_SMALL, text, 0, PLOT_CUT);
+  show(pen, x, y, 0.5);
+}
+
+static void draw_legend(struct plot_pen *pen) {
+  const struct plot_figure *figure = pen->figure;
+  const double x = PLOT_MARGIN, top = pen->layout.height - PLOT_MARGIN - PLOT_LEGEND + PLOT_GAP / 2.0;
+  const double low = figure->scale == PLOT_SHARES ? 0 : -figure->limit, high = figure->scale == PLOT_SHARES ? 1 : figure->limit;
+  set_ink(pen, INK_FAINT);
+  ctn_plot_letters(pen, LETTERS_SMALL, figure->legend, pen->layout.width - 2 * PLOT_MARGIN, PLOT_CUT);
+  show(pen, x, top, 0);
+  const double y = top + 12;
+  for (int i = 0; i < LEGEND_STEPS; i++) {
+    set_color(pen, ctn_plot_color(figure->scale, (i + 0.5) / LEGEND_STEPS));
+    /* Each step reaches under the next, so that no seam shows. */
+    const double from = (double)i * LEGEND_WIDTH / LEGEND_STEPS;
+    cairo_rectangle(pen->cairo, x + from, y, fmin(2.0 * LEGEND_WIDTH / LEGEND_STEPS, LEGEND_WIDTH - from), LEGEND_HEIGHT);
+    cairo_fill(pen->cairo);
+  }
+  set_ink(pen, INK_FAINT);
+  const double below = y + LEGEND_HEIGHT + 10;
+  double width, height;
+  draw_tick(pen, (low + high) / 2, x + LEGEND_WIDTH / 2.0, below);
+  char text[NUMBER_SIZE];
+  const int decimals = figure->scale == PLOT_SHARES ? 0 : 2;
+  ctn_plot_number(text, sizeof text, decimals, low);
+  ctn_plot_letters(pen, LETTERS_SMALL, text, 0, PLOT_CUT);
+  show(pen, x, below, 0);
+  ctn_plot_number(text, sizeof text, decimals, high);
+  ctn_plot_letters(pen, LETTERS_SMALL, text, 0, PLOT_CUT);
+  show(pen, x + LEGEND_WIDTH, below, 1);
+  if (!ctn_plot_any_struck(figure)) return;
+  const double swatch = x + LEGEND_WIDTH + PLOT_GAP;
+  draw_hatching(pen, swatch, y - 2, 24, LEGEND_HEIGHT + 4);
+  set_ink(pen, INK_FAINT);
+  ctn_plot_letters(pen, LETTERS_SMALL, figure->struck_out, pen->layout.width - swatch - 32 - PLOT_MARGIN, PLOT_WRAP);
+  ctn_plot_measure(pen, &width, &height);
+  show(pen, swatch + 32, y + LEGEND_HEIGHT / 2.0, 0);
+}
+
+void ctn_plot_draw(struct plot_pen *pen) {
+  set_ink(pen, INK_PAPER);
+  cairo_paint(pen->cairo);
+  set_ink(pen, INK_LETTERS);
+  ctn_plot_letters(pen, LETTERS_TITLE, pen->figure->title, pen->layout.width - 2 * PLOT_MARGIN, PLOT_WRAP);
+  show(pen, PLOT_MARGIN, PLOT_MARGIN + (pen->layout.title_height - 14) / 2, 0);
+  for (int i = 0; i < pen->figure->panel_count; i++) {
+    double x, y;
+    ctn_plot_panel_place(pen, i, &x, &y);
+    draw_panel(pen, &pen->figure->panels[i], x, y);
+  }
+  draw_legend(pen);
+}

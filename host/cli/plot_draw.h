@@ -1,0 +1,53 @@
+/* Between a figure's layout and its drawing: sizes in CSS pixels, letters, the colours of a theme. */
+#ifndef CTN_PLOT_DRAW_H
+#define CTN_PLOT_DRAW_H
+
+#include <pango/pangocairo.h>
+
+#include "plot.h"
+
+enum plot_letters { LETTERS_TITLE, LETTERS_PANEL, LETTERS_NAME, LETTERS_VALUE, LETTERS_SMALL, LETTERS };
+
+/* Where things stand; the same for every panel, so that they line up. */
+struct plot_layout {
+  bool numbers;      /* cells are large enough for them */
+  double names;      /* width of the row names */
+  double heads;      /* height of the column names, which stand upright where cells are narrow */
+  double cell_width; /* of a cell */
+  double cell_height;
+  double panel_width; /* names and cells, of the widest panel */
+  double panel_title; /* height; 0 where no panel has one */
+  double title_height;
+  double width, height; /* of the whole figure */
+};
+
+struct plot_pen {
+  cairo_t *cairo;
+  PangoLayout *letters;
+  const struct plot_figure *figure;
+  struct plot_layout layout;
+  enum plot_theme theme;
+  int missing;
+};
+
+enum { PLOT_MARGIN = 20, PLOT_GAP = 28, PLOT_AXIS = 22, PLOT_LEGEND = 58, PLOT_PANEL_TITLE = 26, PLOT_NAME_GAP = 8 };
+
+/* Sets the pen's letters to text; a width of 0 leaves them on one line, else they end in "..." there, or wrap. */
+enum plot_fit { PLOT_CUT, PLOT_WRAP };
+void ctn_plot_letters(struct plot_pen *pen, enum plot_letters letters, const char *text, double width, enum plot_fit fit);
+/* What the letters that were set take up. */
+void ctn_plot_measure(const struct plot_pen *pen, double *width, double *height);
+
+/* plot_layout.c: fills in pen->layout. */
+void ctn_plot_lay_out(struct plot_pen *pen);
+double ctn_plot_panel_height(const struct plot_layout *layout, const struct plot_panel *panel);
+/* Where the grid of panels puts one. */
+void ctn_plot_panel_place(const struct plot_pen *pen, int index, double *x, double *y);
+/* A cell's number, without a sign on zero. */
+void ctn_plot_number(char *text, size_t size, int decimals, double value);
+bool ctn_plot_any_struck(const struct plot_figure *figure);
+
+/* plot_draw.c: the whole figure at the origin. */
+void ctn_plot_draw(struct plot_pen *pen);
+
+#endif
