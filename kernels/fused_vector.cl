@@ -1,14 +1,14 @@
 /*
  * Fused attention for CPU devices: one pass over the keys with an online softmax, no S x S buffer.
  *
- * One work-item a work-group computes LANES = 2 * VEC (row, head) pairs of one key/value head, one pair a lane, so that the row statistics
+ * One work-item a work-group computes LANES = VECTORS * VEC (row, head) pairs of one key/value head, one pair a lane, so that the row statistics
  * are plain vectors and nothing is reduced across lanes. Pair n is row n / group, head n % group of the KV head: grouped heads share
  * every load of k and v. Causal problems hand out light and heavy tiles in turn.
  *
  *   q^T is kept as [head_dim][LANES], scaled by scale * log2 e; then, for each block of BLOCK keys:
- *   S^T = K Q^T       STEP keys x 2 vectors in registers, k broadcast element by element
+ *   S^T = K Q^T       STEP keys x VECTORS vectors in registers, k broadcast element by element
  *   block maximum, rescale factor, P^T = 2^(S^T - maximum), row sums
- *   O^T = O^T * factor + V^T P^T    STEP columns x 2 vectors in registers, v broadcast
+ *   O^T = O^T * factor + V^T P^T    STEP columns x VECTORS vectors in registers, v broadcast
  *
  * A block is plain where every lane attends all its keys; only other blocks carry mask code, and blocks that nobody attends are not
  * visited. Each block's sums are made apart and then added, so that long rows keep float32's accuracy.
@@ -16,7 +16,7 @@
  * Excluded keys: their score is -inf and their weight -0.0. Only a result that came out NaN or infinite in a block with excluded keys is
  * computed again with those keys left out: 0 * NaN must not leak, and the test costs one fma per BLOCK.
  *
- * Local memory (dynamic): qt 2 * head_dim vec, ot 2 * head_dim_v vec, and for f16 and bf16 BLOCK * max(head_dim, head_dim_v) floats,
+ * Local memory (dynamic): qt VECTORS * head_dim vec, ot VECTORS * head_dim_v vec, and for f16 and bf16 BLOCK * max(head_dim, head_dim_v) floats,
  * into which each block of k, then v, is converted once for all lanes.
  */
 #include "common/types.clh"
@@ -28,17 +28,18 @@
 #include "common/online.clh"
 
 #ifndef BLOCK
-#define BLOCK 96 /* keys at a time: a multiple of 2 and 3, so that STEP divides it */
+#define BLOCK 96 /* keys at a time */
 #endif
-#if VEC == 16
-#define STEP 8 /* 16 accumulators of 32 registers */
-#else
-#define STEP 6 /* 12 accumulators of 16 registers */
+#ifndef VECTORS
+#define VECTORS 2 /* vectors of lanes: 2 at VEC 16, 3 at VEC 8 */
+#endif
+#ifndef STEP
+#define STEP 8 /* keys or columns at a time, 8 at VEC 16, 4 at VEC 8: STEP * VECTORS accumulators of 32 or 16 registers */
 #endif
 #if BLOCK % STEP != 0
-#error "STEP (8 at VEC 16, 6 at VEC 8) divides BLOCK"
+#error "STEP divides BLOCK"
 #endif
-#define LANES (2 * VEC)
+#define LANES (VECTORS * VEC)
 
 #if DTYPE == 1
 #define KV_SPACE __global
@@ -68,35 +69,38 @@ inline void convert_rows(__local float *to, const __global storage *from, long s
 /* scores[j] = k_j . q for count keys, and their maximum so far. Rows past the last repeat it. */
 inline void block_scores(__local vec *scores, vec *maximum, const __local vec *qt, const KV_SPACE float *k, long pitch,
                          int head_dim, int count) {
-  vec top0 = maximum[0], top1 = maximum[1];
+  vec top[VECTORS];
+  for (int n = 0; n < VECTORS; n++) top[n] = maximum[n];
   for (int j = 0; j < count; j += STEP) {
     const KV_SPACE float *line[STEP];
-    vec x[STEP], y[STEP];
+    vec x[STEP][VECTORS];
 #pragma unroll
     for (int r = 0; r < STEP; r++) {
       line[r] = k + min(j + r, count - 1) * pitch;
-      x[r] = (vec)(0.0f);
-      y[r] = (vec)(0.0f);
+#pragma unroll
+      for (int n = 0; n < VECTORS; n++) x[r][n] = (vec)(0.0f);
     }
     for (int d = 0; d < head_dim; d++) {
-      const vec u = qt[2 * d], w = qt[2 * d + 1];
+      vec u[VECTORS];
+#pragma unroll
+      for (int n = 0; n < VECTORS; n++) u[n] = qt[VECTORS * d + n];
 #pragma unroll
       for (int r = 0; r < STEP; r++) {
         const vec factor = (vec)(line[r][d]);
-        x[r] = fma(factor, u, x[r]);
-        y[r] = fma(factor, w, y[r]);
+#pragma unroll
+        for (int n = 0; n < VECTORS; n++) x[r][n] = fma(factor, u[n], x[r][n]);
       }
     }
 #pragma unroll
     for (int r = 0; r < STEP; r++) {
-      scores[2 * (j + r)] = x[r];
-      scores[2 * (j + r) + 1] = y[r];
-      top0 = x[r] > top0 ? x[r] : top0; /* a NaN is swallowed here and shows in the sum */
-      top1 = y[r] > top1 ? y[r] : top1;
+#pragma unroll
+      for (int n = 0; n < VECTORS; n++) {
+        scores[VECTORS * (j + r) + n] = x[r][n];
+        top[n] = x[r][n] > top[n] ? x[r][n] : top[n]; /* a NaN is swallowed here and shows in the sum */
+      }
     }
   }
-  maximum[0] = top0;
-  maximum[1] = top1;
+  for (int n = 0; n < VECTORS; n++) maximum[n] = top[n];
 }
 
 /* bias[j][lane] for the block's keys; whether some key is attended as far as the mask goes, and whether all are with bias 0. */
@@ -117,53 +121,51 @@ inline void gather_mask(__local float *bias, bool *some, bool *all_plain, const 
 
 /* Softcap, biases and exclusion on a block's scores, and their maximum; seen collects which lanes attend something. */
 inline void block_special(__local vec *scores, vec *maximum, ivec *seen, const attention p, const __local lanes *l,
-                          const __local float *bias, bool masked, long j0, int count) {
+                          const __local vec *bias, bool masked, long j0, int count) {
   const float back = p.softcap > 0.0f ? p.softcap * LOG2E : 0.0f;
-  for (int half_index = 0; half_index < 2; half_index++) {
-    const ivec low = ((const __local ivec *)l->low)[half_index], high = ((const __local ivec *)l->high)[half_index];
-    vec top = maximum[half_index];
+  for (int n = 0; n < VECTORS; n++) {
+    const ivec low = ((const __local ivec *)l->low)[n], high = ((const __local ivec *)l->high)[n];
+    vec top = maximum[n];
     ivec attends = (ivec)(0);
     for (int j = 0; j < count; j++) {
-      vec s = scores[2 * j + half_index];
+      __local vec *place = scores + VECTORS * j + n;
+      vec s = *place;
       if (p.softcap > 0.0f) s = back * tanh(s * (1.0f / p.softcap));
-      if (masked) s += ((const __local vec *)bias)[2 * j + half_index];
+      if (masked) s += bias[VECTORS * j + n];
       if (p.has_alibi) {
-        for (int n = 0; n < VEC; n++) {
-          const int lane = half_index * VEC + n;
-          ((__local float *)scores)[2 * j * VEC + lane] = l->slope[lane] * (float)abs(l->position[lane] - (j0 + j));
+        for (int lane = 0; lane < VEC; lane++) {
+          const float distance = (float)abs(l->position[n * VEC + lane] - (j0 + j));
+          ((__local float *)place)[lane] = l->slope[n * VEC + lane] * distance;
         }
-        s -= scores[2 * j + half_index];
+        s -= *place;
       }
       ivec excluded = ((ivec)((int)(j0 + j)) < low) | ((ivec)((int)(j0 + j)) >= high);
-      if (masked) excluded |= ((const __local vec *)bias)[2 * j + half_index] == (vec)(-INFINITY);
+      if (masked) excluded |= bias[VECTORS * j + n] == (vec)(-INFINITY);
       s = s < (vec)(LOWEST) ? (vec)(LOWEST) : s;
       s = excluded ? (vec)(-INFINITY) : s;
       attends |= ~excluded;
       top = s > top ? s : top;
-      scores[2 * j + half_index] = s;
+      *place = s;
     }
-    maximum[half_index] = top;
-    seen[half_index] |= attends;
+    maximum[n] = top;
+    seen[n] |= attends;
   }
 }
 
 /* scores become weights relative to maximum; sum receives theirs. */
 inline void block_weights(__local vec *scores, vec *sum, const vec *maximum, bool special, int count) {
-  vec sum0 = (vec)(0.0f), sum1 = (vec)(0.0f);
-  for (int j = 0; j < count; j++) {
-    vec x = scores[2 * j], y = scores[2 * j + 1];
-    vec a = exp2_lanes(x - maximum[0]), b = exp2_lanes(y - maximum[1]);
-    if (special) {
-      a = x == (vec)(-INFINITY) ? (vec)(-0.0f) : a;
-      b = y == (vec)(-INFINITY) ? (vec)(-0.0f) : b;
+  for (int n = 0; n < VECTORS; n++) {
+    const vec top = maximum[n];
+    vec total = (vec)(0.0f);
+    for (int j = 0; j < count; j++) {
+      const vec s = scores[VECTORS * j + n];
+      vec weight = exp2_lanes(s - top);
+      if (special) weight = s == (vec)(-INFINITY) ? (vec)(-0.0f) : weight;
+      total += weight;
+      scores[VECTORS * j + n] = weight;
     }
-    sum0 += a;
-    sum1 += b;
-    scores[2 * j] = a;
-    scores[2 * j + 1] = b;
+    sum[n] = total;
   }
-  sum[0] = sum0;
-  sum[1] = sum1;
 }
 
 /* Dropped weights become 0, kept ones are scaled. */
@@ -177,48 +179,62 @@ inline void block_dropout(__local float *weights, const attention p, const __loc
   }
 }
 
+/* One column's sum for one vector of lanes, leaving out excluded keys. */
+inline vec attended_values(const __local vec *weights, const KV_SPACE float *column, long pitch, int count) {
+  vec x = (vec)(0.0f);
+  for (int j = 0; j < count; j++) {
+    const vec weight = weights[VECTORS * j];
+    x = as_ivec(weight) == (ivec)((int)EXCLUDED_WEIGHT) ? x : fma((vec)(column[j * pitch]), weight, x);
+  }
+  return x;
+}
+
 /* O^T for STEP columns from e on: ot = ot * factor + sum_j v_j * weight_j. Columns past `columns` repeat the last. */
 inline void block_values(__local vec *ot, const __local vec *weights, const vec *factor, const KV_SPACE float *v, long pitch,
                          int e, int columns, bool special, int count) {
   const KV_SPACE float *column[STEP];
-  vec x[STEP], y[STEP];
+  vec x[STEP][VECTORS];
 #pragma unroll
   for (int r = 0; r < STEP; r++) {
     column[r] = v + min(e + r, columns - 1);
-    x[r] = (vec)(0.0f);
-    y[r] = (vec)(0.0f);
+#pragma unroll
+    for (int n = 0; n < VECTORS; n++) x[r][n] = (vec)(0.0f);
   }
   for (int j = 0; j < count; j++) {
-    const vec u = weights[2 * j], w = weights[2 * j + 1];
     const long at = j * pitch;
+    vec u[VECTORS];
+#pragma unroll
+    for (int n = 0; n < VECTORS; n++) u[n] = weights[VECTORS * j + n];
 #pragma unroll
     for (int r = 0; r < STEP; r++) {
       const vec value = (vec)(column[r][at]);
-      x[r] = fma(value, u, x[r]);
-      y[r] = fma(value, w, y[r]);
+#pragma unroll
+      for (int n = 0; n < VECTORS; n++) x[r][n] = fma(value, u[n], x[r][n]);
     }
   }
   if (special) {
     vec check = (vec)(0.0f); /* NaN where a result is not finite */
 #pragma unroll
-    for (int r = 0; r < STEP; r++) check = fma(x[r], (vec)(0.0f), fma(y[r], (vec)(0.0f), check));
+    for (int r = 0; r < STEP; r++) {
+#pragma unroll
+      for (int n = 0; n < VECTORS; n++) check = fma(x[r][n], (vec)(0.0f), check);
+    }
     if (any(isnan(check))) {
+#pragma unroll
       for (int r = 0; r < STEP; r++) {
-        x[r] = (vec)(0.0f);
-        y[r] = (vec)(0.0f);
-        for (int j = 0; j < count; j++) {
-          const vec value = (vec)(column[r][j * pitch]), u = weights[2 * j], w = weights[2 * j + 1];
-          x[r] = as_ivec(u) == (ivec)((int)EXCLUDED_WEIGHT) ? x[r] : fma(value, u, x[r]);
-          y[r] = as_ivec(w) == (ivec)((int)EXCLUDED_WEIGHT) ? y[r] : fma(value, w, y[r]);
-        }
+#pragma unroll
+        for (int n = 0; n < VECTORS; n++) x[r][n] = attended_values(weights + n, column[r], pitch, count);
       }
     }
   }
 #pragma unroll
   for (int r = 0; r < STEP; r++) {
     if (e + r < columns) {
-      ot[2 * (e + r)] = fma(ot[2 * (e + r)], factor[0], x[r]);
-      ot[2 * (e + r) + 1] = fma(ot[2 * (e + r) + 1], factor[1], y[r]);
+#pragma unroll
+      for (int n = 0; n < VECTORS; n++) {
+        __local vec *place = ot + VECTORS * (e + r) + n;
+        *place = fma(*place, factor[n], x[r][n]);
+      }
     }
   }
 }
@@ -232,8 +248,8 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
     __global storage *out, const long out_offset, __global float *lse, const long lse_offset, const int write_out,
     const int write_lse, const ulong seed, const ulong dropout_offset, __local vec *qt, __local vec *ot,
     __local float *converted) {
-  __local vec scores[2 * (BLOCK + STEP)];
-  __local vec bias[MASK != 0 ? 2 * BLOCK : 1];
+  __local vec scores[VECTORS * (BLOCK + STEP)];
+  __local vec bias[MASK != 0 ? VECTORS * BLOCK : 1];
   __local lanes l;
   const long kv_head = (long)get_group_id(1), b = (long)get_group_id(2);
   const sequence s = find_sequence(p, b, kv_len + kv_len_offset, query_offset + query_offset_offset, cu_q + cu_q_offset,
@@ -267,10 +283,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
     const long line = q_offset + b * p.q.batch + h * p.q.head + (s.q_first + i) * p.q.row;
     for (int d = 0; d < head_dim; d++) ((__local float *)qt)[d * LANES + lane] = load(q, line + d) * q_factor;
   }
-  for (int n = 0; n < 2 * head_dim_v; n++) ot[n] = (vec)(0.0f);
+  for (int n = 0; n < VECTORS * head_dim_v; n++) ot[n] = (vec)(0.0f);
 
-  vec maximum[2] = {(vec)(LOWEST), (vec)(LOWEST)}, sum[2] = {(vec)(0.0f), (vec)(0.0f)};
-  ivec seen[2] = {(ivec)(0), (ivec)(0)};
+  vec maximum[VECTORS], sum[VECTORS];
+  ivec seen[VECTORS];
+  for (int n = 0; n < VECTORS; n++) {
+    maximum[n] = (vec)(LOWEST);
+    sum[n] = (vec)(0.0f);
+    seen[n] = (ivec)(0);
+  }
   const long k_start = k_offset + b * p.k.batch + kv_head * p.k.head + s.kv_first * p.k.row;
   const long v_start = v_offset + b * p.v.batch + kv_head * p.v.head + s.kv_first * p.v.row;
   for (int j0 = some_low; j0 < some_high; j0 += BLOCK) {
@@ -292,23 +313,21 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
     const long k_pitch = head_dim, v_pitch = head_dim_v;
     convert_rows(converted, k, k_start + j0 * p.k.row, p.k.row, head_dim, count);
 #endif
-    vec top[2] = {maximum[0], maximum[1]};
+    vec top[VECTORS], factor[VECTORS], block_sum[VECTORS];
+    for (int n = 0; n < VECTORS; n++) top[n] = maximum[n];
     block_scores(scores, top, qt, k_block, k_pitch, head_dim, count);
     if (special) {
-      top[0] = maximum[0];
-      top[1] = maximum[1];
-      block_special(scores, top, seen, p, &l, (const __local float *)bias, masked, j0, count);
+      for (int n = 0; n < VECTORS; n++) top[n] = maximum[n];
+      block_special(scores, top, seen, p, &l, bias, masked, j0, count);
     } else {
-      seen[0] = (ivec)(-1);
-      seen[1] = (ivec)(-1);
+      for (int n = 0; n < VECTORS; n++) seen[n] = (ivec)(-1);
     }
-    const vec factor[2] = {exp2_lanes(maximum[0] - top[0]), exp2_lanes(maximum[1] - top[1])};
-    vec block_sum[2];
     block_weights(scores, block_sum, top, special, count);
-    sum[0] = fma(sum[0], factor[0], block_sum[0]);
-    sum[1] = fma(sum[1], factor[1], block_sum[1]);
-    maximum[0] = top[0];
-    maximum[1] = top[1];
+    for (int n = 0; n < VECTORS; n++) {
+      factor[n] = exp2_lanes(maximum[n] - top[n]);
+      sum[n] = fma(sum[n], factor[n], block_sum[n]);
+      maximum[n] = top[n];
+    }
     if (!write_out) continue;
     if (p.dropout > 0.0f) block_dropout((__local float *)scores, p, &l, seed, dropout_offset, j0, count);
 #if DTYPE != 1
@@ -320,12 +339,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
   }
 
   /* Lane by lane: the statistics go through local memory. */
-  scores[0] = maximum[0];
-  scores[1] = maximum[1];
-  scores[2] = sum[0];
-  scores[3] = sum[1];
-  ((__local ivec *)scores)[4] = seen[0];
-  ((__local ivec *)scores)[5] = seen[1];
+  for (int n = 0; n < VECTORS; n++) {
+    scores[n] = maximum[n];
+    scores[VECTORS + n] = sum[n];
+    ((__local ivec *)scores)[2 * VECTORS + n] = seen[n];
+  }
   const __local float *statistics = (const __local float *)scores;
   for (int lane = 0; lane < LANES && tile * LANES + lane < pairs; lane++) {
     const long n = tile * LANES + lane, i = n / p.group, h = kv_head * p.group + (n - i * p.group);

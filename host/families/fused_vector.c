@@ -9,9 +9,18 @@
 /* kernels/fused_vector.cl: BLOCK, and its static local memory (scores, bias, lanes) at 16 lanes a vector, rounded up. */
 enum { BLOCK = 96, STATIC_LOCAL = 32 * 1024 };
 
+/* Register blocks by vector width: VECTORS and STEP of the kernel. */
+struct shape {
+  long vectors, step;
+};
+
+static struct shape shape_of(long vector) {
+  return vector == 16 ? (struct shape){2, 8} : (struct shape){3, 4};
+}
+
 /* Dynamic local memory: q^T, O^T, and converted k or v. */
-static void size_local(const struct attention *a, long vector, size_t local[3]) {
-  const size_t lane_bytes = 2 * (size_t)vector * sizeof(float);
+static void size_local(const struct attention *a, int64_t lanes, size_t local[3]) {
+  const size_t lane_bytes = (size_t)lanes * sizeof(float);
   local[0] = lane_bytes * (size_t)a->head_dim;
   local[1] = lane_bytes * (size_t)a->head_dim_v;
   local[2] = a->dtype == CLATTN_F32 ? lane_bytes : BLOCK * sizeof(float) * (size_t)ctn_max(a->head_dim, a->head_dim_v);
@@ -25,7 +34,8 @@ static bool refuse(const struct request *request, struct text *reason) {
     return true;
   }
   size_t local[3];
-  size_local(&request->problem->as.attention, ctn_vector_width(request), local);
+  const long vector = ctn_vector_width(request);
+  size_local(&request->problem->as.attention, shape_of(vector).vectors * vector, local);
   const size_t needed = local[0] + local[1] + local[2] + STATIC_LOCAL;
   if (needed > info->local_memory) {
     ctn_text_printf(reason, "head dimensions this large need %zu bytes of local memory, the device has %llu", needed,
@@ -46,13 +56,16 @@ static clattn_status prepare(void **state, const struct request *request, clattn
   s->problem = request->problem;
   s->runtime = request->runtime;
   s->vector = ctn_vector_width(request);
-  s->tile = 2 * s->vector;
+  const struct shape shape = shape_of(s->vector);
+  s->tile = shape.vectors * s->vector;
   s->work_items = 1;
-  size_local(a, s->vector, s->local);
+  size_local(a, s->tile, s->local);
   struct specialisation spec = {0};
   ctn_define(&spec, "DTYPE", ctn_dtype_macro(a->dtype));
   ctn_define(&spec, "MASK", ctn_dtype_macro(a->mask_dtype));
   ctn_define(&spec, "VEC", s->vector);
+  ctn_define(&spec, "VECTORS", shape.vectors);
+  ctn_define(&spec, "STEP", shape.step);
   const clattn_status status = ctn_kernel_create(&s->kernel, s->runtime, "fused_vector.cl", "fused", &spec, error);
   ctn_specialisation_free(&spec);
   if (status != CLATTN_OK) {
