@@ -75,9 +75,10 @@ void staged_check(const struct attention_case *c, enum products products) {
   const double largest = support_largest_score(&want);
   for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
     if (!(ways[way].product & products) || (ways[way].vectors && !staged_has_vectors())) continue;
-    if (ways[way].product == CLBLAST_PRODUCT && c->packed) continue;
+    if (ways[way].product == CLBLAST_PRODUCT && (c->packed || (!staged_has_vectors() && turn % 4 != 0))) continue;
     run(c, ALL_OUTPUTS, way, true, &want, largest);
-    run(c, CLATTN_OUTPUT_OUT | CLATTN_OUTPUT_LSE, way, turn % 2 == 0, &want, largest);
+    if (staged_has_vectors() || turn % 2 == 0)
+      run(c, CLATTN_OUTPUT_OUT | CLATTN_OUTPUT_LSE, way, turn % 2 == 0, &want, largest);
     run(c, few_outputs[turn++ % (sizeof few_outputs / sizeof few_outputs[0])], way, true, &want, largest);
   }
   support_free(&want);
