@@ -26,6 +26,7 @@ struct command {
   const char *example; /* command lines with a word about each, whole lines */
 };
 
+extern const struct command ctn_cmd_bench;
 extern const struct command ctn_cmd_devices;
 extern const struct command ctn_cmd_run;
 extern const struct command ctn_cmd_verify;
