@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "args.h"
+#include "messages.h"
 #include "print.h"
 #include "walkthrough.h"
 
@@ -49,8 +50,11 @@ cleanup:
 }
 
 static int run_walkthrough(const struct command *self, int argc, const char **argv) {
-  char *name = NULL;
-  const struct poptOption own[] = {{"example", 0, POPT_ARG_STRING, &name, 0, NULL, NULL}, POPT_TABLEEND};
+  char *name = NULL, *language_name = NULL;
+  enum language language = ctn_language_of_locale();
+  const struct poptOption own[] = {{"example", 0, POPT_ARG_STRING, &name, 0, NULL, NULL},
+                                   {"lang", 0, POPT_ARG_STRING, &language_name, 0, NULL, NULL},
+                                   POPT_TABLEEND};
   struct args args;
   int code = ctn_args_parse(&args, self, argc, argv, own);
   if (code >= 0) goto cleanup;
@@ -59,12 +63,16 @@ static int run_walkthrough(const struct command *self, int argc, const char **ar
     code = ctn_fail_usage(self->name, "%s: takes no operand; the example is chosen with --example", args.operands[0]);
   } else if (!example) {
     code = ctn_fail_usage(self->name, "--example: %s is neither sentences nor words", name);
+  } else if (language_name && !ctn_language_find(language_name, &language)) {
+    code = ctn_fail_usage(self->name, "--lang: %s is neither en nor ko", language_name);
   } else {
+    ctn_language_choose(language);
     code = ctn_finish(self->name, tell(example, &args.common, self->name));
   }
 cleanup:
   ctn_args_clear(&args);
   free(name);
+  free(language_name);
   return code;
 }
 
@@ -76,9 +84,12 @@ const struct command ctn_cmd_walkthrough = {
     .summary = "attention step by step on a small worked example, each step checked",
     .options =
         "  --example NAME        sentences: four short sentences with padding, from words to masked attention (default)\n"
-        "                        words: three words, with cells recomputed by hand\n",
+        "                        words: three words, with cells recomputed by hand\n"
+        "  --lang en|ko          titles and explanations in English or Korean (default: the locale's, from LC_ALL,\n"
+        "                        LC_MESSAGES or LANG)\n",
     .example =
         "  clattn walkthrough                      the first example, on the device that is chosen automatically\n"
         "  clattn walkthrough --example words      the second\n"
+        "  clattn walkthrough --lang ko            in Korean\n"
         "  clattn walkthrough --path cpu           without OpenCL\n",
 };

@@ -7,6 +7,7 @@
 
 #include <clattn/clattn.h>
 
+#include "messages.h"
 #include "safetensors.h"
 #include "status.h"
 
@@ -48,9 +49,9 @@ struct walk {
 
 /* An example: how its steps are computed, and how they are told. */
 struct walk_example {
-  const char *name;    /* as --example takes it */
-  const char *file;    /* among the embedded examples */
-  const char *summary; /* for the first line */
+  const char *name;     /* as --example takes it */
+  const char *file;     /* among the embedded examples */
+  enum message summary; /* for the first line */
   clattn_status (*compute)(struct walk *walk, clattn_error *error);
   void (*print)(const struct walk *walk);
 };
@@ -133,11 +134,13 @@ struct walk_table {
 
 void ctn_walk_print_title(int number, const char *title);
 void ctn_walk_print_table(const struct walk_table *table);
-/* A paragraph: words separated by single spaces, wrapped. */
-void ctn_walk_print_text(int indent, const char *format, ...) CTN_PRINTF(2, 3);
+/* A paragraph: the message's words separated by single spaces, wrapped. Arguments as its conversions say. */
+void ctn_walk_print_message(int indent, enum message id, ...);
+/* The same beside a label, in a column of its own. */
+void ctn_walk_print_labelled(const char *label, enum message id, ...);
 /* The heading of one part of a section: "6a  Raw scores", its formula, and the shapes in it. */
 void ctn_walk_print_part(const char *part, const char *formula, const char *shapes);
-/* An English word or two for a Korean one of the examples; "" for any other. */
+/* An English word or two for a Korean one of the examples; "" for any other, and where English is not the language. */
 const char *ctn_walk_gloss(const char *word);
 /* The names d0, d1, ... of a vector's elements. */
 const char *const *ctn_walk_dimensions(void);
@@ -154,6 +157,9 @@ struct walk_factors {
   int decimals;
 };
 
+/* The columns that "by hand  " takes, and what prints it. */
+enum { WALK_HAND_INDENT = 13 };
+void ctn_walk_print_hand_label(void);
 /* "by hand  CELL = a0 * b0 + a1 * b1 ... = SUM", summed from the full values. */
 void ctn_walk_print_by_hand(const char *cell, const struct walk_factors *a, const struct walk_factors *b, int count,
                             int decimals);

@@ -1,10 +1,11 @@
 /* Spells out sums of products, so that a table's cell can be followed by hand. */
 #include <stdio.h>
 
+#include "messages.h"
 #include "print.h"
 #include "walkthrough.h"
 
-enum { TERM_SIZE = 2 * WALK_NUMBER_SIZE + 8, LEAD = 13 };
+enum { TERM_SIZE = 2 * WALK_NUMBER_SIZE + 8 };
 
 /* Negative numbers in brackets, as they stand behind an operator. */
 static void format_factor(char text[WALK_NUMBER_SIZE], double value, int decimals) {
@@ -24,13 +25,19 @@ static void print_wrapped(const char *text, int indent, int *column) {
   *column += width;
 }
 
+void ctn_walk_print_hand_label(void) {
+  printf("    ");
+  ctn_print_padded(stdout, ctn_message(MSG_BY_HAND), WALK_HAND_INDENT - 4, false);
+}
+
 void ctn_walk_print_by_hand(const char *cell, const struct walk_factors *a, const struct walk_factors *b, int count,
                             int decimals) {
-  const int indent = LEAD + ctn_display_width(cell);
+  const int indent = WALK_HAND_INDENT + ctn_display_width(cell);
   int column = indent;
   double sum = 0;
   char term[TERM_SIZE], left[WALK_NUMBER_SIZE], right[WALK_NUMBER_SIZE];
-  printf("    by hand  %s", cell);
+  ctn_walk_print_hand_label();
+  printf("%s", cell);
   for (int i = 0; i < count; i++) {
     const double x = (double)a->values[i * a->stride], y = (double)b->values[i * b->stride];
     format_factor(left, x, a->decimals);

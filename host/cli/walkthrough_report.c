@@ -3,18 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "messages.h"
 #include "print.h"
 #include "walkthrough.h"
 
 /* The paths that a step can have taken, by the family that ran: the host's two have a family each, the last stands for all
  * families of the device. */
 static const struct {
-  const char *path, *words;
-} paths[] = {
-    {"cpu", "float32 on the host's threads, no OpenCL"},
-    {"reference", "float64 on the host, plain loops"},
-    {"staged", "OpenCL kernels, one for each step, so that every step can be read"},
-};
+  const char *path;
+  enum message words;
+} paths[] = {{"cpu", MSG_PATH_CPU}, {"reference", MSG_PATH_REFERENCE}, {"staged", MSG_PATH_STAGED}};
 
 enum { PATHS = sizeof paths / sizeof *paths, DEVICE_PATH = PATHS - 1 };
 
@@ -33,33 +31,44 @@ static int host_steps(const struct walk *walk) {
   return count;
 }
 
+/* Below the label's column. */
+enum { LABEL_WIDTH = 9, CHECK_WIDTH = 7 };
+
+static void print_label(const char *label) {
+  printf("  ");
+  ctn_print_padded(stdout, label, LABEL_WIDTH, false);
+}
+
 static void print_device(const struct walk *walk) {
   const clattn_device_info *device = clattn_context_device(walk->context);
   const int host = host_steps(walk);
-  printf("  device   ");
+  print_label(ctn_message(MSG_DEVICE));
   if (!device) {
-    printf("none: the host's own processor computes, without OpenCL\n");
+    printf("%s\n", ctn_message(MSG_DEVICE_NONE));
     return;
   }
-  static const char *const types[] = {"device", "GPU", "accelerator", "CPU", "host"};
+  static const enum message types[] = {MSG_TYPE_DEVICE, MSG_TYPE_GPU, MSG_TYPE_ACCELERATOR, MSG_TYPE_CPU, MSG_TYPE_HOST};
   const size_t type = (size_t)device->type < sizeof types / sizeof *types ? (size_t)device->type : 0;
-  printf("%s (%s, OpenCL platform %s)\n", device->name, types[type], device->platform_name);
-  if (host == walk->step_count) {
-    printf("           opened, but not used: the host's own processor computes every step\n");
-  } else if (host > 0) {
-    printf("           and the host's own processor for what \"path\" says\n");
-  }
+  printf(ctn_message(MSG_DEVICE_NAME), device->name, ctn_message(types[type]), device->platform_name);
+  putchar('\n');
+  if (host == 0) return;
+  print_label("");
+  printf("%s\n", ctn_message(host == walk->step_count ? MSG_DEVICE_UNUSED : MSG_DEVICE_AND_HOST));
 }
 
-/* What took a path: "(embedding, position)". Equal neighbours are told once. */
+/* What took a path: "for embedding, position". Equal neighbours are told once. */
 static void print_operations(const struct walk *walk, int path) {
+  char text[WALK_MAX_STEPS * WALK_NUMBER_SIZE] = "";
+  size_t length = 0;
   const char *previous = "";
   for (int i = 0; i < walk->step_count; i++) {
     const struct walk_step *step = &walk->steps[i];
     if (path_of(step) != path || strcmp(step->operation, previous) == 0) continue;
-    printf("%s%s", *previous ? ", " : "           for ", step->operation);
+    length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", *previous ? ", " : "", step->operation);
     previous = step->operation;
   }
+  print_label("");
+  printf(ctn_message(MSG_PATH_OPERATIONS), text);
   putchar('\n');
 }
 
@@ -68,23 +77,24 @@ static void print_paths(const struct walk *walk) {
   int steps[PATHS] = {0};
   for (int i = 0; i < walk->step_count; i++)
     steps[path_of(&walk->steps[i])]++;
-  const char *label = "path";
+  const char *label = ctn_message(MSG_PATH);
   for (int path = 0; path < PATHS; path++) {
     if (steps[path] == 0) continue;
-    printf("  %-9s%s: %s\n", label, paths[path].path, paths[path].words);
+    print_label(label);
+    printf("%s: %s\n", paths[path].path, ctn_message(paths[path].words));
     if (steps[path] < walk->step_count) print_operations(walk, path);
     label = "";
   }
 }
 
 void ctn_walk_print_header(const struct walk *walk, const struct walk_example *example) {
-  printf("clattn %s walkthrough, example \"%s\": %s\n\n", clattn_version_string(), example->name, example->summary);
+  printf(ctn_message(MSG_HEADER), clattn_version_string(), example->name, ctn_message(example->summary));
+  printf("\n\n");
   print_device(walk);
   print_paths(walk);
-  printf("  check    each step is compared with the float64 reference, which the host computes from the same\n");
-  printf("           inputs, and with the example's stored values; up to %.0e apart they agree\n", WALK_TOLERANCE);
+  ctn_walk_print_labelled(ctn_message(MSG_CHECK), MSG_CHECK_STORED, WALK_TOLERANCE);
   if (strcmp(paths[path_of(&walk->steps[0])].path, "reference") == 0) {
-    printf("           (the reference is the path that runs: only the stored values check it)\n");
+    ctn_walk_print_labelled("", MSG_CHECK_ONLY_STORED);
   }
 }
 
@@ -104,20 +114,27 @@ void ctn_walk_print_check(const struct walk *walk, const char *name, struct walk
   const struct walk_step *step = ctn_walk_step(walk, name);
   const bool agrees = step->from_reference <= WALK_TOLERANCE && step->from_stored <= WALK_TOLERANCE;
   const int others = other_figures(step, format);
-  printf("\n    check  %-22s  largest difference: reference %.1e, stored values %.1e: %s\n", step->name, step->from_reference,
-         step->from_stored, agrees ? "ok" : "TOO FAR");
+  printf("\n    ");
+  ctn_print_padded(stdout, ctn_message(MSG_CHECK), CHECK_WIDTH, false);
+  printf("%-22s  ", step->name);
+  printf(ctn_message(MSG_DIFFERENCE_STORED), step->from_reference, step->from_stored,
+         ctn_message(agrees ? MSG_AGREES : MSG_TOO_FAR));
+  putchar('\n');
   if (agrees && others > 0) {
-    printf("           (%d of %lld figures end in another digit than the stored ones: float32 rounding)\n", others,
-           (long long)step->stored->count);
+    printf("%*s", 4 + CHECK_WIDTH, "");
+    printf(ctn_message(MSG_OTHER_DIGITS), others, (long long)step->stored->count);
+    putchar('\n');
   }
 }
 
 void ctn_walk_print_closing(const struct walk *walk) {
   double difference;
   const struct walk_step *worst = ctn_walk_worst(walk, &difference);
-  printf("\nLargest difference of all %d steps: %.1e (%s). ", walk->step_count, difference, worst->name);
-  printf(difference <= WALK_TOLERANCE ? "Every step agrees within %.0e.\n" : "That is MORE than the %.0e allowed.\n",
-         WALK_TOLERANCE);
+  putchar('\n');
+  printf(ctn_message(MSG_CLOSING), walk->step_count, difference, worst->name);
+  putchar(' ');
+  printf(ctn_message(difference <= WALK_TOLERANCE ? MSG_CLOSING_AGREES : MSG_CLOSING_TOO_FAR), WALK_TOLERANCE);
+  putchar('\n');
 }
 
 /* -------------------------------------------------------------------------------------------------------------------- JSON */

@@ -38,27 +38,51 @@ static int widest_word(const struct walk *walk) {
   return width;
 }
 
+/* Opens a line of the sentences' table: "    1  word        |". */
+static void open_line(int sentence, enum message label, int width) {
+  char number[SENTENCE_LABEL] = "";
+  if (sentence > 0) snprintf(number, sizeof number, "%d", sentence);
+  printf("    %-3s", number);
+  ctn_print_padded(stdout, ctn_message(label), width, false);
+  printf(" |");
+}
+
 /* Three lines a sentence at most: its words, their ids, and whether each is kept. */
 static void print_sentences(const struct sentences *s, bool ids, bool kept) {
+  static const enum message labels[] = {MSG_WORD, MSG_TOKEN_ID, MSG_ATTENDED};
   const int column = widest_word(s->walk) + 3;
-  printf("\n    sentence       |");
+  int width = ctn_display_width(ctn_message(MSG_SENTENCE)) - 3;
+  for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+    const int needed = ctn_display_width(ctn_message(labels[i]));
+    if (needed > width) width = needed;
+  }
+  printf("\n    ");
+  ctn_print_padded(stdout, ctn_message(MSG_SENTENCE), width + 3, false);
+  printf(" |");
   for (int j = 0; j < s->length; j++)
-    printf("%*s%d", column - 1, "", j);
+    printf("%*d", column, j);
+  putchar('\n');
   for (int i = 0; i < s->batch; i++) {
-    printf("\n    ---------------+");
+    printf("    ");
+    for (int j = 0; j < width + 4; j++)
+      putchar('-');
+    putchar('+');
     for (int j = 0; j < s->length * column; j++)
       putchar('-');
-    printf("\n    %d  word        |", i + 1);
+    putchar('\n');
+    open_line(i + 1, MSG_WORD, width);
     for (int j = 0; j < s->length; j++)
       ctn_print_padded(stdout, s->words[i * s->length + j], column, true);
-    if (ids) printf("\n       token id    |");
+    putchar('\n');
+    if (ids) open_line(0, MSG_TOKEN_ID, width);
     for (int j = 0; ids && j < s->length; j++)
       printf("%*lld", column, (long long)ctn_st_i64(s->tokens, i * s->length + j));
-    if (kept) printf("\n       attended to |");
-    for (int j = 0; kept && j < s->length; j++)
-      printf("%*s", column, ctn_st_i64(s->keep, i * s->length + j) ? "yes" : "NO");
+    if (kept) open_line(0, MSG_ATTENDED, width);
+    for (int j = 0; kept && j < s->length; j++) {
+      ctn_print_padded(stdout, ctn_message(ctn_st_i64(s->keep, i * s->length + j) ? MSG_YES : MSG_NO), column, true);
+    }
+    putchar('\n');
   }
-  putchar('\n');
 }
 
 static void print_vectors(const struct sentences *s, const char *name, const char *corner) {
@@ -86,14 +110,13 @@ static void print_vocabulary(const struct walk *walk) {
 }
 
 static void print_input(const struct sentences *s) {
-  ctn_walk_print_title(1, "Input: sentences become numbers");
-  ctn_walk_print_text(2,
-                      "Every word of the vocabulary has a number, its token id. A sentence that is shorter than the others is "
-                      "filled up with [PAD] (id %d), so that all of them fit one rectangle: the batch.",
-                      WALK_PADDING_ID);
+  ctn_walk_print_title(1, ctn_message(MSG_TITLE_INPUT));
+  ctn_walk_print_message(2, MSG_TEXT_INPUT, WALK_PADDING_ID);
   putchar('\n');
   print_vocabulary(s->walk);
-  printf("\n  shape  tokens [%d, %d]: %d sentences (B) of %d words (S)\n", s->batch, s->length, s->batch, s->length);
+  printf("\n  %s  ", ctn_message(MSG_SHAPE));
+  printf(ctn_message(MSG_SHAPE_TOKENS), s->batch, s->length, s->batch, s->length);
+  putchar('\n');
   print_sentences(s, true, false);
 }
 
@@ -102,31 +125,32 @@ static void print_embedding(const struct sentences *s) {
   const double root = sqrt((double)s->width);
   const int64_t id = ctn_st_i64(s->tokens, 0);
   const double entry = ctn_st_f64(table, id * s->width);
-  ctn_walk_print_title(2, "Embedding: numbers become vectors");
-  ctn_walk_print_text(
-      2,
-      "A token id picks its row of the embedding table E: %d numbers (d_model, D) that stand for the word. The row is "
-      "multiplied by sqrt(d_model), so that the positions added next do not drown it. [PAD] is all zeros.",
-      s->width);
-  ctn_sentences_print_part(s, "Embedding", "embedded = E[token] * sqrt(d_model)", "[B, S] -> [B, S, D]");
-  printf("\n    by hand  %s (id %lld), d0 = E[%lld, 0] * sqrt(%d) = %.4f * %.4f = %.4f\n", s->words[0], (long long)id,
-         (long long)id, s->width, entry, root, entry * root);
+  ctn_walk_print_title(2, ctn_message(MSG_TITLE_EMBEDDING));
+  ctn_walk_print_message(2, MSG_TEXT_EMBEDDING, s->width);
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_EMBEDDING), "embedded = E[token] * sqrt(d_model)", "[B, S] -> [B, S, D]");
+  putchar('\n');
+  ctn_walk_print_hand_label();
+  printf("%s (%s %lld), d0 = E[%lld, 0] * sqrt(%d) = %.4f * %.4f = %.4f\n", s->words[0], ctn_message(MSG_HAND_ID),
+         (long long)id, (long long)id, s->width, entry, root, entry * root);
   print_vectors(s, "embedded", "embedded");
   ctn_walk_print_check(s->walk, "embedded", ctn_sentences_vectors);
 }
 
 static void print_position(const struct sentences *s) {
-  static const char *const positions[WALK_MAX_COLUMNS] = {"position 0", "position 1", "position 2", "position 3",
-                                                          "position 4", "position 5", "position 6", "position 7"};
+  char text[WALK_MAX_COLUMNS][SENTENCE_LABEL];
+  const char *positions[WALK_MAX_COLUMNS];
+  for (int i = 0; i < s->length; i++) {
+    snprintf(text[i], sizeof text[i], ctn_message(MSG_POSITION), i);
+    positions[i] = text[i];
+  }
   const struct walk_step *encoding = ctn_walk_step(s->walk, "positional_encoding");
-  ctn_walk_print_title(3, "Positional encoding: where a word stands");
-  ctn_walk_print_text(2,
-                      "Attention itself does not see the order of the words. Waves of different lengths, one pair of "
-                      "dimensions each, give every position its own pattern, which is added to the word's vector.");
-  ctn_sentences_print_part(s, "3a  Positional encoding", "PE[pos, 2i]   = sin(pos / 10000^(2i/D))", "[S, D]");
+  ctn_walk_print_title(3, ctn_message(MSG_TITLE_POSITION));
+  ctn_walk_print_message(2, MSG_TEXT_POSITION);
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_POSITION), "PE[pos, 2i]   = sin(pos / 10000^(2i/D))", "[S, D]");
   ctn_sentences_print_part(s, "", "PE[pos, 2i+1] = cos(pos / 10000^(2i/D))", "");
-  printf("\n    by hand  PE[1, 0] = sin(1 / 10000^(0/%d)) = sin(1) = %.4f,  PE[1, 1] = cos(1) = %.4f\n", s->width, sin(1.0),
-         cos(1.0));
+  putchar('\n');
+  ctn_walk_print_hand_label();
+  printf("PE[1, 0] = sin(1 / 10000^(0/%d)) = sin(1) = %.4f,  PE[1, 1] = cos(1) = %.4f\n", s->width, sin(1.0), cos(1.0));
   ctn_walk_print_table(&(struct walk_table){.corner = "PE",
                                             .rows = positions,
                                             .columns = ctn_walk_dimensions(),
@@ -134,29 +158,29 @@ static void print_position(const struct sentences *s) {
                                             .column_count = s->width,
                                             .values = encoding->values,
                                             .format = ctn_sentences_vectors});
-  printf("    (%lld positions are computed and checked; these are the %d in use)\n", (long long)encoding->stored->shape[0],
-         s->length);
+  printf("    ");
+  printf(ctn_message(MSG_POSITIONS_IN_USE), (long long)encoding->stored->shape[0], s->length);
+  putchar('\n');
   ctn_walk_print_check(s->walk, "positional_encoding", ctn_sentences_vectors);
-  ctn_sentences_print_part(s, "3b  Sum", "X = embedded + PE[0 ... S-1]", "[B, S, D]");
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_SUM), "X = embedded + PE[0 ... S-1]", "[B, S, D]");
   print_vectors(s, "embedded_plus_position", "X");
   ctn_walk_print_check(s->walk, "embedded_plus_position", ctn_sentences_vectors);
 }
 
 static void print_projections(const struct sentences *s) {
   static const struct {
-    const char *part, *formula, *name, *corner;
+    enum message part;
+    const char *formula, *name, *corner;
   } parts[] = {
-      {"4a  Query", "Q = X W_Q^T", "query", "Q"},
-      {"4b  Key", "K = X W_K^T", "key", "K"},
-      {"4c  Value", "V = X W_V^T", "value", "V"},
+      {MSG_PART_4_QUERY, "Q = X W_Q^T", "query", "Q"},
+      {MSG_PART_4_KEY, "K = X W_K^T", "key", "K"},
+      {MSG_PART_4_VALUE, "V = X W_V^T", "value", "V"},
   };
   const struct st_tensor *weight = ctn_st_find(&s->walk->file, "weight_q");
-  ctn_walk_print_title(4, "Query, key and value: three views of each word");
-  ctn_walk_print_text(2,
-                      "Three learned matrices turn each word's vector into what it looks for (query), what it can be found by "
-                      "(key), and what it has to say (value). All three are stored as [out, in], hence ^T.");
+  ctn_walk_print_title(4, ctn_message(MSG_TITLE_PROJECTIONS));
+  ctn_walk_print_message(2, MSG_TEXT_PROJECTIONS);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    ctn_sentences_print_part(s, parts[i].part, parts[i].formula, "[B, S, D] x [D, D] -> [B, S, D]");
+    ctn_sentences_print_part(s, ctn_message(parts[i].part), parts[i].formula, "[B, S, D] x [D, D] -> [B, S, D]");
     if (i == 0) {
       char cell[SENTENCE_LABEL];
       snprintf(cell, sizeof cell, "Q(%s), d0 = X . W_Q[0]", s->words[0]);
@@ -170,12 +194,9 @@ static void print_projections(const struct sentences *s) {
 }
 
 static void print_mask(const struct sentences *s) {
-  ctn_walk_print_title(5, "Padding mask: [PAD] is no word");
-  ctn_walk_print_text(2,
-                      "The mask says which keys may be attended to. It has the shape [B, 1, 1, S] = [%d, 1, 1, %d]: the same "
-                      "for every head and every query row of a sentence, so it strikes out whole columns of the scores.",
-                      s->batch, s->length);
-  ctn_sentences_print_part(s, "Padding mask", "attended to = (token is not [PAD])", "[B, 1, 1, S]");
+  ctn_walk_print_title(5, ctn_message(MSG_TITLE_PADDING_MASK));
+  ctn_walk_print_message(2, MSG_TEXT_PADDING_MASK, s->batch, s->length);
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_PADDING_MASK), ctn_message(MSG_FORMULA_PADDING_MASK), "[B, 1, 1, S]");
   print_sentences(s, false, true);
 }
 
@@ -216,7 +237,7 @@ static void print_sentences_example(const struct walk *walk) {
 const struct walk_example ctn_walk_sentences = {
     .name = "sentences",
     .file = "sentences.safetensors",
-    .summary = "attention over four Korean sentences",
+    .summary = MSG_SUMMARY_SENTENCES,
     .compute = ctn_walk_sentences_compute,
     .print = print_sentences_example,
 };

@@ -13,7 +13,7 @@ static const struct walk_format scores = {.decimals = 4, .scientific = true};
 static void print_square(const struct sentences *s, const char *name, bool sums) {
   const float *values = ctn_walk_values(s->walk, name);
   for (int i = 0; i < s->batch; i++) {
-    ctn_walk_print_table(&(struct walk_table){.corner = "query \\ key",
+    ctn_walk_print_table(&(struct walk_table){.corner = ctn_message(MSG_QUERY_KEY),
                                               .rows = s->rows + i * s->length,
                                               .columns = s->words + i * s->length,
                                               .row_count = s->length,
@@ -51,14 +51,19 @@ static void print_weight_by_hand(const struct sentences *s) {
   double highest = (double)row[0], sum = 0;
   for (int j = 1; j < s->length; j++)
     highest = fmax(highest, (double)row[j]);
-  printf("\n    by hand  query %s: the largest score of its row is m = %.4f, so exp(s - m) =\n             ", s->words[0],
-         highest);
+  putchar('\n');
+  ctn_walk_print_hand_label();
+  printf(ctn_message(MSG_HAND_MAXIMUM), s->words[0], highest);
+  printf("\n%*s", WALK_HAND_INDENT, "");
   for (int j = 0; j < s->length; j++) {
     printf("%s%.4f", j == 0 ? "" : ", ", exp((double)row[j] - highest));
     sum += exp((double)row[j] - highest);
   }
-  printf("; their sum is %.4f,\n             so the weight of %s = %.4f / %.4f = %.4e\n", sum, s->words[1],
-         exp((double)row[1] - highest), sum, exp((double)row[1] - highest) / sum);
+  printf("; ");
+  printf(ctn_message(MSG_HAND_SUM), 4, sum);
+  printf("\n%*s", WALK_HAND_INDENT, "");
+  printf(ctn_message(MSG_HAND_WEIGHT), s->words[1]);
+  printf("%.4f / %.4f = %.4e\n", exp((double)row[1] - highest), sum, exp((double)row[1] - highest) / sum);
 }
 
 static void print_output_by_hand(const struct sentences *s) {
@@ -72,46 +77,40 @@ static void print_output_by_hand(const struct sentences *s) {
 static void print_unmasked(const struct sentences *s) {
   const double scaled = (double)ctn_walk_values(s->walk, "scaled_scores")[1];
   const double raw = (double)ctn_walk_values(s->walk, "raw_scores")[1];
-  ctn_walk_print_title(6, "Attention without the mask, step by step");
-  ctn_walk_print_text(2,
-                      "Every word (query) asks every word (key) of its sentence how well they fit. The answers become weights, "
-                      "and the output is the weighted mean of the values.");
-  ctn_sentences_print_part(s, "6a  Raw scores", "scores = Q K^T", "[B, S, D] x [B, D, S] -> [B, S, S]");
+  ctn_walk_print_title(6, ctn_message(MSG_TITLE_UNMASKED));
+  ctn_walk_print_message(2, MSG_TEXT_UNMASKED);
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_6_RAW), "scores = Q K^T", "[B, S, D] x [B, D, S] -> [B, S, S]");
   print_score_by_hand(s);
   print_square(s, "raw_scores", false);
-  ctn_sentences_print_part(s, "6b  Scaled scores", "scaled = scores / sqrt(D)", "[B, S, S]");
-  ctn_walk_print_text(
-      2, "Long vectors give large products, which would make the softmax all or nothing: so divide by sqrt(%d) = %.4f.",
-      s->width, sqrt((double)s->width));
-  printf("\n    by hand  %s, %s: %.4e / %.4f = %.4e\n", s->words[0], s->words[1], raw, sqrt((double)s->width), scaled);
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_6_SCALED), "scaled = scores / sqrt(D)", "[B, S, S]");
+  ctn_walk_print_message(2, MSG_TEXT_SCALED, s->width, 4, sqrt((double)s->width));
+  putchar('\n');
+  ctn_walk_print_hand_label();
+  printf("%s, %s: %.4e / %.4f = %.4e\n", s->words[0], s->words[1], raw, sqrt((double)s->width), scaled);
   print_square(s, "scaled_scores", false);
-  ctn_sentences_print_part(s, "6c  Weights", "weights = softmax(scaled), row by row", "[B, S, S]");
-  ctn_walk_print_text(4, "softmax(s)_j = exp(s_j - m) / sum_k exp(s_k - m) with m = max(s): positive, with the sum 1.");
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_6_WEIGHTS), ctn_message(MSG_FORMULA_WEIGHTS), "[B, S, S]");
+  ctn_walk_print_message(4, MSG_TEXT_SOFTMAX);
   print_weight_by_hand(s);
   print_square(s, "weights", true);
-  ctn_sentences_print_part(s, "6d  Output", "output = weights V", "[B, S, S] x [B, S, D] -> [B, S, D]");
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_6_OUTPUT), "output = weights V", "[B, S, S] x [B, S, D] -> [B, S, D]");
   print_output_by_hand(s);
   print_output(s, "output");
 }
 
 static void print_masked(const struct sentences *s) {
-  ctn_walk_print_title(7, "Attention with the padding mask");
-  ctn_walk_print_text(2,
-                      "The same with the mask of section 5: before the softmax the score of an excluded key is replaced by a "
-                      "very negative number, so that exp() makes its weight 0. It is printed as %.4e; clattn itself computes "
-                      "with -infinity. Sentences without [PAD] keep their numbers from section 6.",
-                      WALK_FILLER);
-  ctn_sentences_print_part(s, "7a  Masked scores", "masked = attended to ? scaled : -1e9", "[B, S, S]");
+  ctn_walk_print_title(7, ctn_message(MSG_TITLE_MASKED));
+  ctn_walk_print_message(2, MSG_TEXT_MASKED, WALK_FILLER);
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_7_SCORES), ctn_message(MSG_FORMULA_MASKED), "[B, S, S]");
   print_square(s, "masked_scores", false);
-  ctn_sentences_print_part(s, "7b  Weights", "weights = softmax(masked), row by row", "[B, S, S]");
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_7_WEIGHTS), ctn_message(MSG_FORMULA_WEIGHTS_MASKED), "[B, S, S]");
   print_square(s, "weights_masked", true);
-  ctn_sentences_print_part(s, "7c  Output", "output = weights V", "[B, S, S] x [B, S, D] -> [B, S, D]");
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_7_OUTPUT), "output = weights V", "[B, S, S] x [B, S, D] -> [B, S, D]");
   print_output(s, "output_masked");
 }
 
 /* One sentence's rows of two tensors in turn, the second as it is or, with change, followed by their difference. */
 static void print_pairs(const struct sentences *s, int sentence, const char *const names[2], int columns, bool change) {
-  static const char *const suffixes[3] = {"without", "with", "change"};
+  const char *const suffixes[3] = {ctn_message(MSG_WITHOUT), ctn_message(MSG_WITH), ctn_message(MSG_CHANGE)};
   enum { MOST = 3 * WALK_MAX_COLUMNS };
   const int lines = change ? 3 : 2;
   const float *first = ctn_walk_values(s->walk, names[0]) + sentence * s->length * columns;
@@ -135,7 +134,7 @@ static void print_pairs(const struct sentences *s, int sentence, const char *con
     }
   }
   const bool weights = columns == s->length && !change;
-  ctn_walk_print_table(&(struct walk_table){.corner = weights ? "query \\ key" : "output",
+  ctn_walk_print_table(&(struct walk_table){.corner = weights ? ctn_message(MSG_QUERY_KEY) : "output",
                                             .rows = rows,
                                             .columns = weights ? s->words + sentence * s->length : ctn_walk_dimensions(),
                                             .row_count = s->length * lines,
@@ -151,15 +150,12 @@ static void print_last(const struct sentences *s) {
   static const char *const outputs[2] = {"output", "output_masked"};
   const int last = s->batch - 1;
   char title[SENTENCE_LABEL * 2];
-  snprintf(title, sizeof title, "The last sentence (%d) without and with the mask", last + 1);
+  snprintf(title, sizeof title, ctn_message(MSG_TITLE_LAST), last + 1);
   ctn_walk_print_title(8, title);
-  ctn_walk_print_text(
-      2,
-      "Side by side, from sections 6 and 7. With the mask the column of [PAD] is 0, and what it had goes to the real words in "
-      "proportion. The row of the query [PAD] is computed, too, but nobody reads its output.");
-  ctn_sentences_print_part(s, "8a  Weights", "", "[S, S]");
+  ctn_walk_print_message(2, MSG_TEXT_LAST);
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_8_WEIGHTS), "", "[S, S]");
   print_pairs(s, last, weights, s->length, false);
-  ctn_sentences_print_part(s, "8b  Output", "", "[S, D]");
+  ctn_sentences_print_part(s, ctn_message(MSG_PART_8_OUTPUT), "", "[S, D]");
   print_pairs(s, last, outputs, s->width, true);
 }
 
@@ -174,7 +170,7 @@ static double weight_on_padding(const struct sentences *s, const char *name, int
 }
 
 static void print_padding(const struct sentences *s) {
-  static const char *const columns[2] = {"without mask", "with mask"};
+  const char *const columns[2] = {ctn_message(MSG_WITHOUT_MASK), ctn_message(MSG_WITH_MASK)};
   float values[2 * WALK_MAX_ROWS];
   const int rows = s->batch * s->length;
   int highest = 0;
@@ -185,9 +181,9 @@ static void print_padding(const struct sentences *s) {
     if (ctn_st_i64(s->keep, i) && values[2 * i] > values[2 * highest]) highest = i;
     largest = fmax(largest, (double)values[2 * i + 1]);
   }
-  ctn_walk_print_title(9, "Attention to [PAD], compared");
-  ctn_walk_print_text(2, "How much of its weight each query spends on [PAD] keys (0 where its sentence has none).");
-  ctn_walk_print_table(&(struct walk_table){.corner = "query",
+  ctn_walk_print_title(9, ctn_message(MSG_TITLE_PADDING));
+  ctn_walk_print_message(2, MSG_TEXT_PADDING);
+  ctn_walk_print_table(&(struct walk_table){.corner = ctn_message(MSG_QUERY),
                                             .rows = s->rows,
                                             .columns = columns,
                                             .row_count = rows,
@@ -196,10 +192,18 @@ static void print_padding(const struct sentences *s) {
                                             .format = scores,
                                             .group = s->length});
   putchar('\n');
-  ctn_walk_print_text(2,
-                      "Without the mask a real word loses up to %.2f %% of its attention to [PAD] (sentence %d, query %s); "
-                      "with the mask %.2f %%.",
-                      100 * (double)values[2 * highest], highest / s->length + 1, s->words[highest], 100 * largest);
+  ctn_walk_print_message(2, MSG_TEXT_PADDING_LOSS, 100 * (double)values[2 * highest], highest / s->length + 1,
+                         s->words[highest], 100 * largest);
+}
+
+/* A line of the last table: four names, then text. */
+static void print_columns(const char *name, const char *dimensions, const char *shape, const char *made_of) {
+  enum { NAME = 24, DIMENSIONS = 15, SHAPE = 11, MADE_OF = 25 };
+  printf("    ");
+  ctn_print_padded(stdout, name, NAME, false);
+  ctn_print_padded(stdout, dimensions, DIMENSIONS, false);
+  ctn_print_padded(stdout, shape, SHAPE, false);
+  ctn_print_padded(stdout, made_of, MADE_OF, false);
 }
 
 /* The dimensions of each step's tensor by their letters. */
@@ -207,7 +211,7 @@ static void print_shapes(const struct sentences *s) {
   static const struct {
     const char *name, *dimensions, *made_of;
   } rows[] = {
-      {"tokens", "[B, S]", "the sentences"},
+      {"tokens", "[B, S]", NULL},
       {"embedded", "[B, S, D]", "E[tokens] * sqrt(D)"},
       {"positional_encoding", "[positions, D]", "sin, cos"},
       {"embedded_plus_position", "[B, S, D]", "X = embedded + PE"},
@@ -219,25 +223,31 @@ static void print_shapes(const struct sentences *s) {
       {"scaled_scores", "[B, S, S]", "scores / sqrt(D)"},
       {"weights", "[B, S, S]", "softmax(scaled)"},
       {"output", "[B, S, D]", "weights V"},
-      {"masked_scores", "[B, S, S]", "scaled, -1e9 at [PAD]"},
+      {"masked_scores", "[B, S, S]", NULL},
       {"weights_masked", "[B, S, S]", "softmax(masked)"},
       {"output_masked", "[B, S, D]", "weights_masked V"},
   };
-  ctn_walk_print_title(10, "Shapes");
-  ctn_walk_print_text(2, "B = %d sentences, S = %d words each, D = %d numbers a word (d_model; the only head is as wide).",
-                      s->batch, s->length, s->width);
-  printf("\n    %-72s largest difference from\n", "");
-  printf("    %-23s %-14s %-10s %-24s  %-9s  stored\n", "tensor", "dimensions", "shape", "is", "reference");
-  printf("    -----------------------------------------------------------------------------------------------\n");
+  ctn_walk_print_title(10, ctn_message(MSG_TITLE_SHAPES));
+  ctn_walk_print_message(2, MSG_TEXT_SHAPES, s->batch, s->length, s->width);
+  putchar('\n');
+  print_columns("", "", "", "");
+  printf("%s\n", ctn_message(MSG_COLUMN_DIFFERENCES));
+  print_columns(ctn_message(MSG_COLUMN_TENSOR), ctn_message(MSG_COLUMN_DIMENSIONS), ctn_message(MSG_SHAPE),
+                ctn_message(MSG_COLUMN_IS));
+  ctn_print_padded(stdout, ctn_message(MSG_COLUMN_REFERENCE), 11, false);
+  printf("%s\n    -----------------------------------------------------------------------------------------------\n",
+         ctn_message(MSG_COLUMN_STORED));
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char shape[SENTENCE_LABEL];
     const struct walk_step *step = ctn_walk_step(s->walk, rows[i].name);
+    const char *made_of = rows[i].made_of;
+    if (!made_of) made_of = ctn_message(step ? MSG_IS_MASKED : MSG_IS_SENTENCES);
     ctn_walk_format_shape(shape, sizeof shape, ctn_st_find(&s->walk->file, rows[i].name));
-    printf("    %-23s %-14s %-10s %-24s", rows[i].name, rows[i].dimensions, shape, rows[i].made_of);
+    print_columns(rows[i].name, rows[i].dimensions, shape, made_of);
     if (step) {
-      printf("  %-9.1e  %.1e\n", step->from_reference, step->from_stored);
+      printf("%-9.1e  %.1e\n", step->from_reference, step->from_stored);
     } else {
-      printf("  (input)\n");
+      printf("%s\n", ctn_message(MSG_IS_INPUT));
     }
   }
 }

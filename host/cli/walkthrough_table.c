@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "messages.h"
 #include "print.h"
 #include "walkthrough.h"
 
-enum { PART_WIDTH = 24, FORMULA_WIDTH = 39, INDENT = 4, GAP = 2, TEXT_SIZE = 1024 };
+enum { PART_WIDTH = 24, FORMULA_WIDTH = 39, INDENT = 4, GAP = 2, LABELLED = 11, TEXT_SIZE = 2048 };
 
 static void print_repeated(char character, int count) {
   for (int i = 0; i < count; i++)
@@ -26,17 +27,17 @@ void ctn_walk_print_part(const char *part, const char *formula, const char *shap
   if (*part) putchar('\n');
   printf("  ");
   ctn_print_padded(stdout, part, PART_WIDTH, false);
-  ctn_print_padded(stdout, formula, *shapes ? FORMULA_WIDTH : 0, false);
+  /* At least one blank before the shapes; below the formula where they would pass the margin. */
+  const int formula_width = ctn_display_width(formula), shapes_width = ctn_display_width(shapes);
+  const int width = formula_width < FORMULA_WIDTH ? FORMULA_WIDTH : formula_width + 1;
+  const bool fits = 2 + PART_WIDTH + width + shapes_width <= WALK_WIDTH;
+  ctn_print_padded(stdout, formula, *shapes && fits ? width : 0, false);
+  if (!fits) printf("\n%*s", 2 + PART_WIDTH, "");
   printf("%s\n", shapes);
 }
 
-void ctn_walk_print_text(int indent, const char *format, ...) {
-  char text[TEXT_SIZE];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  int column = 0;
+/* The words of text, wrapped, from *column on (0: nothing stands on the line yet). */
+static void print_words(char *text, int indent, int column) {
   char *rest = NULL;
   for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
     const int width = ctn_display_width(word);
@@ -49,6 +50,30 @@ void ctn_walk_print_text(int indent, const char *format, ...) {
     }
   }
   putchar('\n');
+}
+
+static void format_message(char text[TEXT_SIZE], enum message id, va_list arguments) {
+  vsnprintf(text, TEXT_SIZE, ctn_message(id), arguments);
+}
+
+void ctn_walk_print_message(int indent, enum message id, ...) {
+  char text[TEXT_SIZE];
+  va_list arguments;
+  va_start(arguments, id);
+  format_message(text, id, arguments);
+  va_end(arguments);
+  print_words(text, indent, 0);
+}
+
+void ctn_walk_print_labelled(const char *label, enum message id, ...) {
+  char text[TEXT_SIZE];
+  va_list arguments;
+  va_start(arguments, id);
+  format_message(text, id, arguments);
+  va_end(arguments);
+  printf("  ");
+  ctn_print_padded(stdout, label, LABELLED - 3, false);
+  print_words(text, LABELLED, LABELLED - 1);
 }
 
 void ctn_walk_format_number(char text[WALK_NUMBER_SIZE], struct walk_format format, double value) {
@@ -72,6 +97,7 @@ static int number_width(const struct walk_table *table) {
     const int needed = ctn_display_width(text);
     if (needed > width) width = needed;
   }
+  if (table->sums && ctn_display_width(ctn_message(MSG_SUM)) > width) width = ctn_display_width(ctn_message(MSG_SUM));
   return width + GAP;
 }
 
@@ -98,7 +124,7 @@ void ctn_walk_print_table(const struct walk_table *table) {
     ctn_print_padded(stdout, table->columns[j], numbers, true);
   if (table->sums) {
     printf(" |");
-    ctn_print_padded(stdout, "sum", numbers, true);
+    ctn_print_padded(stdout, ctn_message(MSG_SUM), numbers, true);
   }
   putchar('\n');
   for (int i = 0; i < table->row_count; i++) {
@@ -138,6 +164,7 @@ void ctn_walk_format_shape(char *text, size_t size, const struct st_tensor *tens
 }
 
 const char *ctn_walk_gloss(const char *word) {
+  if (ctn_language() != LANGUAGE_ENGLISH) return "";
   static const char *const glosses[][2] = {
       {"[PAD]", "(filler)"},     {"나는", "I"},         {"오늘", "today"},
       {"학교에", "to school"},   {"간다", "go"},        {"도서관에", "to the library"},

@@ -21,7 +21,7 @@ static void print_vectors(const struct walk *walk, const char *corner, const flo
 }
 
 static void print_square(const struct walk *walk, const char *name, struct walk_format format, bool sums) {
-  ctn_walk_print_table(&(struct walk_table){.corner = "query \\ key",
+  ctn_walk_print_table(&(struct walk_table){.corner = ctn_message(MSG_QUERY_KEY),
                                             .rows = walk->words,
                                             .columns = walk->words,
                                             .row_count = walk->word_count,
@@ -32,32 +32,37 @@ static void print_square(const struct walk *walk, const char *name, struct walk_
   ctn_walk_print_check(walk, name, format);
 }
 
-static void print_inputs(const struct walk *walk, const struct st_tensor *x) {
-  const int width = (int)x->shape[1];
-  static const struct {
-    const char *part, *formula, *name, *corner;
-  } parts[] = {
-      {"2a  Query", "Q = X W_Q^T", "query", "Q"},
-      {"2b  Key", "K = X W_K^T", "key", "K"},
-      {"2c  Value", "V = X W_V^T", "value", "V"},
-  };
-  char shapes[LABEL];
-  ctn_walk_print_title(1, "X: the words as vectors");
-  printf("  Each row is one word, each column one of the %d numbers that stand for it.\n  In English:", width);
+static void print_glosses(const struct walk *walk) {
+  if (!*ctn_walk_gloss(walk->words[0])) return;
+  printf("  %s", ctn_message(MSG_IN_ENGLISH));
   for (int i = 0; i < walk->word_count; i++)
     printf("%s %s = %s", i == 0 ? "" : ",", walk->words[i], ctn_walk_gloss(walk->words[i]));
   printf(".\n");
+}
+
+static void print_inputs(const struct walk *walk, const struct st_tensor *x) {
+  const int width = (int)x->shape[1];
+  static const struct {
+    enum message part;
+    const char *formula, *name, *corner;
+  } parts[] = {
+      {MSG_PART_2_QUERY, "Q = X W_Q^T", "query", "Q"},
+      {MSG_PART_2_KEY, "K = X W_K^T", "key", "K"},
+      {MSG_PART_2_VALUE, "V = X W_V^T", "value", "V"},
+  };
+  char shapes[LABEL];
+  ctn_walk_print_title(1, ctn_message(MSG_TITLE_VECTORS));
+  ctn_walk_print_message(2, MSG_TEXT_VECTORS, width);
+  print_glosses(walk);
   snprintf(shapes, sizeof shapes, "[%d, %d]", walk->word_count, width);
-  ctn_walk_print_part("Input", "X", shapes);
+  ctn_walk_print_part(ctn_message(MSG_PART_INPUT), "X", shapes);
   print_vectors(walk, "X", x->data, width);
-  ctn_walk_print_title(2, "Query, key and value: three views of each word");
-  ctn_walk_print_text(2,
-                      "Three learned matrices turn each word's vector into what it looks for (query), what it can be found by "
-                      "(key), and what it has to say (value). All three are stored as [out, in], hence ^T.");
+  ctn_walk_print_title(2, ctn_message(MSG_TITLE_PROJECTIONS));
+  ctn_walk_print_message(2, MSG_TEXT_PROJECTIONS);
   snprintf(shapes, sizeof shapes, "[%d, %d] x [%d, %d] -> [%d, %d]", walk->word_count, width, width, width, walk->word_count,
            width);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-    ctn_walk_print_part(parts[i].part, parts[i].formula, shapes);
+    ctn_walk_print_part(ctn_message(parts[i].part), parts[i].formula, shapes);
     print_vectors(walk, parts[i].corner, ctn_walk_values(walk, parts[i].name), width);
     ctn_walk_print_check(walk, parts[i].name, two_decimals);
   }
@@ -66,19 +71,17 @@ static void print_inputs(const struct walk *walk, const struct st_tensor *x) {
 static void print_scores(const struct walk *walk, int width) {
   const int words = walk->word_count;
   char shapes[LABEL], cell[LABEL];
-  ctn_walk_print_title(3, "Scores: how well does a word's query fit a word's key");
+  ctn_walk_print_title(3, ctn_message(MSG_TITLE_SCORES));
   snprintf(shapes, sizeof shapes, "[%d, %d] x [%d, %d] -> [%d, %d]", words, width, width, words, words, words);
-  ctn_walk_print_part("3a  Scores", "scores = Q K^T", shapes);
+  ctn_walk_print_part(ctn_message(MSG_PART_3_SCORES), "scores = Q K^T", shapes);
   snprintf(cell, sizeof cell, "q(%s) . k(%s)", walk->words[0], walk->words[1]);
   putchar('\n');
   ctn_walk_print_by_hand(cell, &(struct walk_factors){ctn_walk_values(walk, "query"), 1, 2},
                          &(struct walk_factors){ctn_walk_values(walk, "key") + width, 1, 2}, width, 2);
   print_square(walk, "scores", two_decimals, false);
   snprintf(shapes, sizeof shapes, "[%d, %d]", words, words);
-  ctn_walk_print_part("3b  Scaled scores", "scaled = scores / sqrt(d)", shapes);
-  ctn_walk_print_text(
-      2, "Long vectors give large products, which would make the softmax all or nothing: so divide by sqrt(%d) = %.2f.", width,
-      sqrt((double)width));
+  ctn_walk_print_part(ctn_message(MSG_PART_3_SCALED), "scaled = scores / sqrt(d)", shapes);
+  ctn_walk_print_message(2, MSG_TEXT_SCALED, width, 2, sqrt((double)width));
   print_square(walk, "scaled_scores", two_decimals, false);
 }
 
@@ -87,17 +90,22 @@ static void print_weights(const struct walk *walk) {
   const float *row = ctn_walk_values(walk, "scaled_scores");
   char shapes[LABEL];
   double sum = 0;
-  ctn_walk_print_title(4, "Weights: scores become shares");
-  ctn_walk_print_text(4, "softmax(s)_j = exp(s_j) / sum_k exp(s_k): positive numbers, and each row's sum is 1.");
+  ctn_walk_print_title(4, ctn_message(MSG_TITLE_WEIGHTS));
+  ctn_walk_print_message(4, MSG_TEXT_SOFTMAX_PLAIN);
   snprintf(shapes, sizeof shapes, "[%d, %d]", words, words);
-  ctn_walk_print_part("Weights", "weights = softmax(scaled), row by row", shapes);
-  printf("\n    by hand  query %s: exp(s) = ", walk->words[0]);
+  ctn_walk_print_part(ctn_message(MSG_PART_WEIGHTS), ctn_message(MSG_FORMULA_WEIGHTS), shapes);
+  putchar('\n');
+  ctn_walk_print_hand_label();
+  printf(ctn_message(MSG_HAND_EXPONENTIALS), walk->words[0]);
   for (int j = 0; j < words; j++) {
     printf("%s%.3f", j == 0 ? "" : ", ", exp((double)row[j]));
     sum += exp((double)row[j]);
   }
-  printf("; their sum is %.3f,\n             so the weight of %s = %.3f / %.3f = %.3f\n", sum, walk->words[0],
-         exp((double)row[0]), sum, exp((double)row[0]) / sum);
+  printf("; ");
+  printf(ctn_message(MSG_HAND_SUM), 3, sum);
+  printf("\n%*s", WALK_HAND_INDENT, "");
+  printf(ctn_message(MSG_HAND_WEIGHT), walk->words[0]);
+  printf("%.3f / %.3f = %.3f\n", exp((double)row[0]), sum, exp((double)row[0]) / sum);
   print_square(walk, "weights", three_decimals, true);
 }
 
@@ -109,8 +117,8 @@ static void print_most_attended(const struct walk *walk) {
     const int needed = ctn_display_width(walk->words[i]);
     if (needed > width) width = needed;
   }
-  ctn_walk_print_title(5, "The most attended word of each row");
-  ctn_walk_print_text(2, "Which key does each query give the most weight?");
+  ctn_walk_print_title(5, ctn_message(MSG_TITLE_MOST));
+  ctn_walk_print_message(2, MSG_TEXT_MOST);
   putchar('\n');
   for (int i = 0; i < words; i++) {
     int most = 0;
@@ -121,16 +129,18 @@ static void print_most_attended(const struct walk *walk) {
     ctn_print_padded(stdout, walk->words[i], width, false);
     printf("  ->  ");
     ctn_print_padded(stdout, walk->words[most], width, false);
-    printf("  with weight %.3f%s\n", (double)weights[i * words + most], most == i ? "  (itself)" : "");
+    printf("  ");
+    printf(ctn_message(MSG_MOST_WEIGHT), (double)weights[i * words + most]);
+    printf("%s%s\n", most == i ? "  " : "", most == i ? ctn_message(MSG_MOST_ITSELF) : "");
   }
 }
 
 static void print_output(const struct walk *walk, int width) {
   const int words = walk->word_count;
   char shapes[LABEL], cell[LABEL];
-  ctn_walk_print_title(6, "Output: each word as a mean of the values, by the weights");
+  ctn_walk_print_title(6, ctn_message(MSG_TITLE_OUTPUT));
   snprintf(shapes, sizeof shapes, "[%d, %d] x [%d, %d] -> [%d, %d]", words, words, words, width, words, width);
-  ctn_walk_print_part("Output", "output = weights V", shapes);
+  ctn_walk_print_part(ctn_message(MSG_PART_OUTPUT), "output = weights V", shapes);
   putchar('\n');
   for (int d = 0; d < width; d++) {
     snprintf(cell, sizeof cell, "output(%s), %s", walk->words[0], ctn_walk_dimensions()[d]);
@@ -154,7 +164,7 @@ static void print_words_example(const struct walk *walk) {
 const struct walk_example ctn_walk_words = {
     .name = "words",
     .file = "words.safetensors",
-    .summary = "attention over three Korean words, partly by hand",
+    .summary = MSG_SUMMARY_WORDS,
     .compute = ctn_walk_words_compute,
     .print = print_words_example,
 };
