@@ -72,6 +72,7 @@ struct bench {
   int row_count, row_room, group_count;
   struct peak *peak;
   double peak_native, peak_device, read_native; /* medians over the whole run, per second */
+  double peak_low, peak_high;                   /* between which the middle half of the native bursts were */
   bool interrupted;
 };
 
@@ -107,10 +108,15 @@ clattn_projection ctn_bench_projection(const struct bench_shape *shape);
 clattn_status ctn_bench_check(const struct bench *bench, const struct bench_row *row, struct bench_job *job,
                               clattn_error *error);
 
-/* bench_measure.c: every group's rows, prepared, checked, warmed up and timed in turns. */
+/* bench_measure.c */
+/* From now on the first interrupt ends the measuring, not the program. */
+void ctn_bench_catch_interrupt(void);
+/* Every group's rows, prepared, checked, warmed up and timed in turns. */
 void ctn_bench_measure(struct bench *bench, FILE *progress);
 
 /* bench_table.c */
+/* The time that the given share of the runs did not pass; NaN where there are none. */
+double ctn_bench_quantile(const struct bench_row *row, double share);
 double ctn_bench_median(const struct bench_row *row);
 void ctn_bench_print(struct bench *bench);
 /* False where it could not be written. */

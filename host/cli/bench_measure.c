@@ -17,6 +17,13 @@ static void on_interrupt(int number) {
   signal(number, SIG_DFL);
 }
 
+void ctn_bench_catch_interrupt(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_interrupt;
+  sigaction(SIGINT, &action, NULL);
+}
+
 static bool add_sample(struct bench_row *row, double seconds) {
   if (row->count == row->room) {
     const int room = row->room ? 2 * row->room : 16;
@@ -101,7 +108,9 @@ static bool same_host(const struct bench *bench) {
 static void measure_group(struct bench *bench, struct bench_row *rows, int count, struct meters *meters) {
   struct bench_job *jobs = calloc((size_t)count, sizeof *jobs);
   const int native_first = meters->native.count, device_first = meters->device.count;
+  const bool reads = strcmp(rows[0].work, "memory") == 0;
   double slowest = 0;
+  if (reads) ctn_peak_read(bench->peak); /* makes the data */
   for (int i = 0; i < count && !stop; i++) {
     if (!jobs) {
       fail(&rows[i], BENCH_FAILED, "out of memory");
@@ -115,10 +124,7 @@ static void measure_group(struct bench *bench, struct bench_row *rows, int count
                                                             : (int)(inner_seconds / slowest);
   ctn_peak_length(bench->peak, slowest <= 0 ? 0.025 : slowest < 0.001 ? 0.001 : slowest > 0.05 ? 0.05 : slowest);
   for (int round = 0; jobs && round < bench->repeats && !stop; round++) {
-    if (strcmp(rows[0].work, "memory") == 0) {
-      const struct burst read = ctn_peak_read(bench->peak);
-      if (round > 0) add_burst(&meters->read, read); /* the first one's pages were just written */
-    }
+    if (reads) add_burst(&meters->read, ctn_peak_read(bench->peak));
     turn(bench, meters, rows, jobs, count, inner);
   }
   if (jobs) burst(bench, meters);
@@ -137,6 +143,8 @@ static void settle_meters(struct bench *bench, struct meters *meters) {
   bench->peak_native = rate_since(&meters->native, 0);
   bench->peak_device = rate_since(&meters->device, 0);
   bench->read_native = rate_since(&meters->read, 0);
+  bench->peak_low = meters->native.flop / ctn_bench_quantile(&meters->native, 0.75);
+  bench->peak_high = meters->native.flop / ctn_bench_quantile(&meters->native, 0.25);
   for (int i = 0; i < bench->row_count; i++) {
     struct bench_row *row = &bench->rows[i];
     if (row->kind != BENCH_METER) continue;
@@ -162,10 +170,6 @@ static void settle_meters(struct bench *bench, struct meters *meters) {
 void ctn_bench_measure(struct bench *bench, FILE *progress) {
   struct meters meters;
   memset(&meters, 0, sizeof meters);
-  struct sigaction old, action;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = on_interrupt;
-  sigaction(SIGINT, &action, &old);
   const double start = ctn_seconds();
   for (int first = 0; first < bench->row_count && !stop;) {
     int count = 1;
@@ -181,7 +185,6 @@ void ctn_bench_measure(struct bench *bench, FILE *progress) {
   }
   if (progress) fprintf(progress, "\r%60s\r", "");
   bench->interrupted = stop != 0;
-  sigaction(SIGINT, &old, NULL);
   settle_meters(bench, &meters);
   free(meters.native.samples);
   free(meters.device.samples);

@@ -12,18 +12,21 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-double ctn_bench_median(const struct bench_row *row) {
+double ctn_bench_quantile(const struct bench_row *row, double share) {
   const size_t count = (size_t)row->count;
-  double *sorted = malloc(count * sizeof *sorted);
-  if (!sorted || count == 0) {
-    free(sorted);
-    return NAN;
-  }
+  double *sorted = count > 0 ? malloc(count * sizeof *sorted) : NULL;
+  if (!sorted) return NAN;
   memcpy(sorted, row->samples, count * sizeof *sorted);
   qsort(sorted, count, sizeof *sorted, by_value);
-  const double median = count % 2 ? sorted[count / 2] : (sorted[count / 2 - 1] + sorted[count / 2]) / 2;
+  const double place = share * (double)(count - 1);
+  const size_t below = (size_t)place, above = below + 1 < count ? below + 1 : below;
+  const double value = sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);
   free(sorted);
-  return median;
+  return value;
+}
+
+double ctn_bench_median(const struct bench_row *row) {
+  return ctn_bench_quantile(row, 0.5);
 }
 
 static double smallest(const struct bench_row *row) {
@@ -132,6 +135,10 @@ static void print_notes(const struct bench *bench) {
       "of peak: share of the fused multiply-adds that the same processor did in bursts between these runs\n");
   if (bench->peak_native > 0) {
     printf("peak on the host: %.0f GFLOP/s (%s)\n", bench->peak_native * 1e-9, ctn_peak_native_name(bench->peak));
+  }
+  if (bench->peak_high > 1.5 * bench->peak_low) {
+    printf("the machine was busy with other things: half of the bursts on the host were between %.0f and %.0f GFLOP/s\n",
+           bench->peak_low * 1e-9, bench->peak_high * 1e-9);
   }
   if (bench->peak_device > 0) {
     printf("peak through OpenCL: %.0f GFLOP/s (%s)\n", bench->peak_device * 1e-9, ctn_peak_device_name(bench->peak));

@@ -56,12 +56,16 @@ static bool same(const struct bench_shape *a, const struct bench_shape *b) {
 /* A row for each path, compared with the rows from `against` on; the first one's index, or -1 where memory ran out. Sizes from
  * the command line can make two shapes the same: then the rows that are there serve. */
 static int add_shape(struct bench *bench, enum bench_kind kind, const char *work, struct bench_shape shape, int against) {
-  const struct bench_shape actual = kind == BENCH_EMPTY ? shape : sized(bench, kind, shape);
+  const struct bench_shape actual = sized(bench, kind, shape);
   for (int i = 0; i < bench->row_count; i++) {
     if (bench->rows[i].work == work && bench->rows[i].kind == kind && same(&bench->rows[i].shape, &actual)) return i;
   }
   const int first = bench->row_count;
+  bool on_device = false;
   for (int p = 0; p < bench->path_count; p++) {
+    /* Only attention has more than one way on a device. */
+    if (kind == BENCH_PROJECTION && on_device && !bench->paths[p].on_host) continue;
+    if (!bench->paths[p].on_host) on_device = true;
     struct bench_row *row = new_row(bench, work);
     if (!row) return -1;
     row->kind = kind;

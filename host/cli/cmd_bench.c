@@ -142,6 +142,7 @@ static int bench_all(struct bench *bench, const struct bench_args *own) {
   clattn_error error = CLATTN_ERROR_INIT;
   FILE *json = NULL;
   int code = CTN_EXIT_OK;
+  ctn_bench_catch_interrupt();
   if (own->json) {
     /* Before an hour of work rather than after it. */
     json = fopen(own->json, "w");
