@@ -1,4 +1,4 @@
-/* Validates the descriptors of embedding, position and projection. */
+/* Validates the descriptors of embedding, position, projection and merge. */
 #include <math.h>
 
 #include "checked.h"
@@ -110,5 +110,37 @@ clattn_status ctn_problem_projection(struct problem *out, const clattn_projectio
   }
   if (status == CLATTN_OK) status = ctn_tensor_dense(out, T_WEIGHT, element, weight, 2, error);
   if (status == CLATTN_OK && in.has_bias) status = ctn_tensor_dense(out, T_BIAS, element, &features, 1, error);
+  return status;
+}
+
+clattn_status ctn_problem_merge(struct problem *out, const clattn_merge *public_problem, clattn_error *error) {
+  clattn_merge in = CLATTN_MERGE_INIT;
+  clattn_status status = ctn_descriptor_read(&in, sizeof in, public_problem, "merge", error);
+  if (status == CLATTN_OK && in.part_dtype == CLATTN_NONE) in.part_dtype = in.dtype;
+  if (status == CLATTN_OK) status = ctn_check_storage(in.dtype, error);
+  if (status == CLATTN_OK) status = ctn_check_storage(in.part_dtype, error);
+  if (status == CLATTN_OK) status = ctn_check_size(in.parts, "parts", error);
+  if (status == CLATTN_OK) status = ctn_check_size(in.batch, "batch", error);
+  if (status == CLATTN_OK) status = ctn_check_size(in.heads, "heads", error);
+  if (status == CLATTN_OK) status = ctn_check_size(in.rows, "rows", error);
+  if (status == CLATTN_OK) status = ctn_check_size(in.head_dim_v, "head_dim_v", error);
+  if (status != CLATTN_OK) return status;
+  if (in.outputs == 0 || (in.outputs & ~(uint32_t)(CLATTN_OUTPUT_OUT | CLATTN_OUTPUT_LSE)) != 0) {
+    return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "outputs: 0x%x: a merge gives out, lse, or both", (unsigned)in.outputs);
+  }
+  const int64_t rows[4] = {in.batch, in.heads, in.rows, in.head_dim_v};
+  const int64_t parts[5] = {in.parts, in.batch, in.heads, in.rows, in.head_dim_v};
+  int64_t count = 0;
+  if (!ctn_product(rows, 3, &count)) return ctn_fail(error, CLATTN_TOO_LARGE, "merge: the product of its dimensions overflows");
+  *out = (struct problem){.operation = OP_MERGE};
+  out->as.merge = (struct merge){in.dtype, in.part_dtype, in.parts, count, in.head_dim_v};
+  status = ctn_tensor_dense(out, T_PART_LSE, sizeof(float), parts, 4, error);
+  if (status == CLATTN_OK && (in.outputs & CLATTN_OUTPUT_OUT)) {
+    status = ctn_tensor_dense(out, T_PART_OUT, ctn_dtype_size(in.part_dtype), parts, 5, error);
+    if (status == CLATTN_OK) status = ctn_tensor_dense(out, T_OUT, ctn_dtype_size(in.dtype), rows, 4, error);
+  }
+  if (status == CLATTN_OK && (in.outputs & CLATTN_OUTPUT_LSE)) {
+    status = ctn_tensor_dense(out, T_LSE, sizeof(float), rows, 3, error);
+  }
   return status;
 }

@@ -27,6 +27,8 @@ enum tensor {
   T_X,
   T_WEIGHT,
   T_BIAS,
+  T_PART_OUT,
+  T_PART_LSE,
   T_OUT,
   T_LSE,
   T_SCORES_RAW,
@@ -46,7 +48,7 @@ struct layout {
   int64_t row;
 };
 
-enum operation { OP_ATTENTION, OP_EMBEDDING, OP_POSITION, OP_PROJECTION };
+enum operation { OP_ATTENTION, OP_EMBEDDING, OP_POSITION, OP_PROJECTION, OP_MERGE };
 
 /* attention.md in numbers. With packed, batch counts sequences, q_len and kv_len are the longest, layout.batch is 0 and a
  * sequence's first row is cu[b]. */
@@ -89,6 +91,11 @@ struct projection {
   struct layout x, out;
 };
 
+struct merge {
+  clattn_dtype dtype, part_dtype;
+  int64_t parts, rows, dim; /* rows of all heads and batches */
+};
+
 /* What an execution needs to know about one tensor of the problem. */
 struct tensor_info {
   bool used;
@@ -105,6 +112,7 @@ struct problem {
     struct embedding embedding;
     struct position position;
     struct projection projection;
+    struct merge merge;
   } as;
   struct tensor_info tensor[TENSOR_COUNT];
 };
@@ -113,6 +121,7 @@ clattn_status ctn_problem_attention(struct problem *out, const clattn_problem *i
 clattn_status ctn_problem_embedding(struct problem *out, const clattn_embedding *in, clattn_error *error);
 clattn_status ctn_problem_position(struct problem *out, const clattn_position *in, clattn_error *error);
 clattn_status ctn_problem_projection(struct problem *out, const clattn_projection *in, clattn_error *error);
+clattn_status ctn_problem_merge(struct problem *out, const clattn_merge *in, clattn_error *error);
 
 /* The address of each tensor in arrays, const removed (results are written, inputs are not). */
 void ctn_arrays_table(const clattn_arrays *arrays, void *table[TENSOR_COUNT]);

@@ -52,7 +52,8 @@ extern const struct family ctn_family_staged;
 extern const struct family ctn_family_embedding;
 extern const struct family ctn_family_position;
 extern const struct family ctn_family_projection;
-enum { HOST_FAMILY_COUNT = 8 };
+extern const struct family ctn_family_merge;
+enum { HOST_FAMILY_COUNT = 10 };
 extern const struct family ctn_families_host[HOST_FAMILY_COUNT];
 
 #endif

@@ -92,6 +92,12 @@ static void cpu_projection(void *state, const clattn_arrays *arrays, void *scrat
   ctn_cpu_projection(&s->problem->as.projection, arrays, s->pool, scratch);
 }
 
+static void cpu_merge(void *state, const clattn_arrays *arrays, void *scratch) {
+  const struct on_host *s = state;
+  (void)scratch;
+  ctn_cpu_merge(&s->problem->as.merge, arrays, s->pool);
+}
+
 static void oracle_attention(void *state, const clattn_arrays *arrays, void *scratch) {
   (void)scratch;
   ctn_oracle_attention(&((const struct on_host *)state)->problem->as.attention, arrays);
@@ -112,6 +118,11 @@ static void oracle_projection(void *state, const clattn_arrays *arrays, void *sc
   ctn_oracle_projection(&((const struct on_host *)state)->problem->as.projection, arrays);
 }
 
+static void oracle_merge(void *state, const clattn_arrays *arrays, void *scratch) {
+  (void)scratch;
+  ctn_oracle_merge(&((const struct on_host *)state)->problem->as.merge, arrays);
+}
+
 #define CPU_ROW(operation_, prepare_, run_)                                                                    \
   {                                                                                                            \
     .name = "cpu", .summary = "the host's threads, float32", .operation = operation_, .path = CLATTN_PATH_CPU, \
@@ -130,8 +141,10 @@ const struct family ctn_families_host[HOST_FAMILY_COUNT] = {
     CPU_ROW(OP_EMBEDDING, prepare_plain, cpu_embedding),
     CPU_ROW(OP_POSITION, prepare_plain, cpu_position),
     CPU_ROW(OP_PROJECTION, prepare_projection, cpu_projection),
+    CPU_ROW(OP_MERGE, prepare_plain, cpu_merge),
     REFERENCE_ROW(OP_ATTENTION, oracle_attention),
     REFERENCE_ROW(OP_EMBEDDING, oracle_embedding),
     REFERENCE_ROW(OP_POSITION, oracle_position),
     REFERENCE_ROW(OP_PROJECTION, oracle_projection),
+    REFERENCE_ROW(OP_MERGE, oracle_merge),
 };

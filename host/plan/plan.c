@@ -57,7 +57,7 @@ static clattn_status write_description(clattn_plan *plan, const struct text *rea
   return text->failed ? ctn_fail(error, CLATTN_OUT_OF_MEMORY, "plan: no memory for its description") : CLATTN_OK;
 }
 
-/* What all four creates share, after the problem was validated into plan->problem. */
+/* What all creates share, after the problem was validated into plan->problem. */
 static clattn_status finish_plan(clattn_plan *plan, const clattn_plan_options *options, clattn_error *error) {
   struct text reasons = {0};
   clattn_status status = read_options(&plan->options, options, error);
@@ -82,7 +82,7 @@ static clattn_status start_plan(clattn_plan **plan, clattn_plan **out, clattn_co
   return CLATTN_OK;
 }
 
-/* The four operations differ in their descriptor alone. */
+/* The operations differ in their descriptor alone. */
 #define DEFINE_CREATE(name, descriptor, validate)                                           \
   clattn_status name(clattn_plan **out, clattn_context *context, const descriptor *problem, \
                      const clattn_plan_options *options, clattn_error *error) {             \
@@ -102,6 +102,7 @@ DEFINE_CREATE(clattn_plan_create, clattn_problem, ctn_problem_attention)
 DEFINE_CREATE(clattn_embedding_plan_create, clattn_embedding, ctn_problem_embedding)
 DEFINE_CREATE(clattn_position_plan_create, clattn_position, ctn_problem_position)
 DEFINE_CREATE(clattn_projection_plan_create, clattn_projection, ctn_problem_projection)
+DEFINE_CREATE(clattn_merge_plan_create, clattn_merge, ctn_problem_merge)
 
 size_t clattn_plan_workspace_size(const clattn_plan *plan) {
   return plan != NULL ? plan->workspace_size : 0;

@@ -1,4 +1,4 @@
-/* The float64 oracle of embedding, position and projection: plain loops. */
+/* The float64 oracle of embedding, position, projection and merge: plain loops. */
 #include <math.h>
 
 #include "half.h"
@@ -50,6 +50,33 @@ void ctn_oracle_projection(const struct projection *p, const clattn_arrays *arra
         if (p->has_bias) y += ctn_load_f64(p->dtype, arrays->bias, f);
         ctn_store_f64(p->dtype, arrays->out, out, y);
       }
+    }
+  }
+}
+
+/* lse = m + log sum_n exp(lse_n - m), out = sum_n exp(lse_n - m) out_n / sum; parts whose lse is -inf are not there. */
+void ctn_oracle_merge(const struct merge *m, const clattn_arrays *arrays) {
+  for (int64_t row = 0; row < m->rows; row++) {
+    double largest = -INFINITY, sum = 0;
+    bool attends = false;
+    for (int64_t n = 0; n < m->parts; n++) {
+      const double lse = (double)arrays->part_lse[n * m->rows + row];
+      if (lse > largest) largest = lse;
+      if (lse != -INFINITY) attends = true;
+    }
+    for (int64_t n = 0; n < m->parts; n++) {
+      const double lse = (double)arrays->part_lse[n * m->rows + row];
+      if (lse != -INFINITY) sum += exp(lse - largest);
+    }
+    if (arrays->lse != NULL) arrays->lse[row] = attends ? (float)(largest + log(sum)) : -INFINITY;
+    for (int64_t d = 0; d < m->dim && arrays->out != NULL; d++) {
+      double out = 0;
+      for (int64_t n = 0; n < m->parts; n++) {
+        const double lse = (double)arrays->part_lse[n * m->rows + row];
+        if (lse == -INFINITY) continue;
+        out += exp(lse - largest) / sum * ctn_load_f64(m->part_dtype, arrays->part_out, (n * m->rows + row) * m->dim + d);
+      }
+      ctn_store_f64(m->dtype, arrays->out, row * m->dim + d, out);
     }
   }
 }

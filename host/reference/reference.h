@@ -13,6 +13,7 @@ void ctn_oracle_attention(const struct attention *problem, const clattn_arrays *
 void ctn_oracle_embedding(const struct embedding *problem, const clattn_arrays *arrays);
 void ctn_oracle_position(const struct position *problem, const clattn_arrays *arrays);
 void ctn_oracle_projection(const struct projection *problem, const clattn_arrays *arrays);
+void ctn_oracle_merge(const struct merge *problem, const clattn_arrays *arrays);
 
 struct cpu_kernels;
 
@@ -24,6 +25,7 @@ void ctn_cpu_attention_with(const struct cpu_kernels *kernels, const struct atte
                             struct pool *pool, void *scratch);
 void ctn_cpu_embedding(const struct embedding *problem, const clattn_arrays *arrays, struct pool *pool);
 void ctn_cpu_position(const struct position *problem, const clattn_arrays *arrays, struct pool *pool);
+void ctn_cpu_merge(const struct merge *problem, const clattn_arrays *arrays, struct pool *pool);
 size_t ctn_cpu_projection_scratch(const struct projection *problem, const struct pool *pool);
 void ctn_cpu_projection(const struct projection *problem, const clattn_arrays *arrays, struct pool *pool, void *scratch);
 void ctn_cpu_projection_with(const struct cpu_kernels *kernels, const struct projection *problem, const clattn_arrays *arrays,

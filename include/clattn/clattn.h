@@ -342,6 +342,32 @@ typedef struct clattn_projection {
     }                                                                     \
   }
 
+/*
+ * Partial results merged into the whole: parts attended disjoint keys for the same queries, each with its out and lse, and
+ *
+ *   lse = log sum_n exp(part_lse_n),  out = sum_n exp(part_lse_n - lse) * part_out_n
+ *
+ * are what attention over all their keys gives. All tensors are dense: part_out [parts, batch, heads, rows, head_dim_v] and
+ * part_lse [parts, batch, heads, rows]; out [batch, heads, rows, head_dim_v] and lse [batch, heads, rows] lack the first
+ * dimension. A part that attends nothing in a row (part_lse -inf) gives nothing, whatever its part_out holds; where all do, out
+ * is 0 and lse -inf. NaN and +inf spread as in attention. A sink belongs in one of the parts. Parts may be stored in F32,
+ * though out is not.
+ */
+typedef struct clattn_merge {
+  size_t struct_size;
+  clattn_dtype dtype;      /* of out */
+  clattn_dtype part_dtype; /* of part_out; CLATTN_NONE: dtype */
+  int64_t parts;
+  int64_t batch;
+  int64_t heads;
+  int64_t rows;
+  int64_t head_dim_v;
+  uint32_t outputs; /* CLATTN_OUTPUT_OUT, CLATTN_OUTPUT_LSE, or both */
+} clattn_merge;
+
+#define CLATTN_MERGE_INIT \
+  { sizeof(clattn_merge), CLATTN_F32, CLATTN_NONE, 2, 1, 1, 1, 1, CLATTN_OUTPUT_OUT }
+
 /* ------------------------------------------------------------------------------------------------------------------- plans */
 
 typedef struct clattn_plan clattn_plan;
@@ -389,6 +415,8 @@ CLATTN_API clattn_status clattn_position_plan_create(clattn_plan **plan, clattn_
 CLATTN_API clattn_status clattn_projection_plan_create(clattn_plan **plan, clattn_context *context,
                                                        const clattn_projection *problem, const clattn_plan_options *options,
                                                        clattn_error *error);
+CLATTN_API clattn_status clattn_merge_plan_create(clattn_plan **plan, clattn_context *context, const clattn_merge *problem,
+                                                  const clattn_plan_options *options, clattn_error *error);
 
 /* Bytes of device memory (of host memory on a host path) that the plan needs beside inputs and results. */
 CLATTN_API size_t clattn_plan_workspace_size(const clattn_plan *plan);
@@ -439,12 +467,15 @@ typedef struct clattn_arrays {
    * advances the offset between calls. */
   uint64_t dropout_seed;
   uint64_t dropout_offset;
+  /* merge, in */
+  const void *part_out;
+  const float *part_lse;
 } clattn_arrays;
 
 #define CLATTN_ARRAYS_INIT                                                                                                 \
   {                                                                                                                        \
     sizeof(clattn_arrays), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-        NULL, NULL, NULL, NULL, NULL, 0, 0                                                                                 \
+        NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL                                                                     \
   }
 
 /*

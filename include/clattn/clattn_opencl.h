@@ -53,6 +53,7 @@ typedef struct clattn_buffers {
   uint64_t dropout_seed;
   uint64_t dropout_offset;
   clattn_buffer workspace; /* for plans made with user_workspace: clattn_plan_workspace_size bytes; offset a multiple of 128 */
+  clattn_buffer part_out, part_lse;
 } clattn_buffers;
 
 /* Zero every field of a clattn_buffers and set its struct_size. */

@@ -122,6 +122,8 @@ static void give(clattn_buffers *buffers, enum tensor tensor, const struct place
       [T_X] = &buffers->x,
       [T_WEIGHT] = &buffers->weight,
       [T_BIAS] = &buffers->bias,
+      [T_PART_OUT] = &buffers->part_out,
+      [T_PART_LSE] = &buffers->part_lse,
       [T_OUT] = &buffers->out,
       [T_LSE] = &buffers->lse,
       [T_SCORES_RAW] = &buffers->scores_raw,

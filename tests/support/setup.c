@@ -36,6 +36,8 @@ static void allocate(struct setup *setup) {
   arrays.x = new_memory(setup, T_X);
   arrays.weight = new_memory(setup, T_WEIGHT);
   arrays.bias = new_memory(setup, T_BIAS);
+  arrays.part_out = new_memory(setup, T_PART_OUT);
+  arrays.part_lse = new_memory(setup, T_PART_LSE);
   arrays.out = new_memory(setup, T_OUT);
   arrays.lse = new_memory(setup, T_LSE);
   arrays.scores_raw = new_memory(setup, T_SCORES_RAW);
@@ -57,6 +59,7 @@ DEFINE_SETUP(attention, clattn_problem)
 DEFINE_SETUP(embedding, clattn_embedding)
 DEFINE_SETUP(position, clattn_position)
 DEFINE_SETUP(projection, clattn_projection)
+DEFINE_SETUP(merge, clattn_merge)
 
 void support_free(struct setup *setup) {
   for (int i = 0; i < TENSOR_COUNT; i++) {
@@ -102,17 +105,27 @@ struct norms {
   int64_t finite;
 };
 
-static void add_row(struct norms *norms, clattn_dtype dtype, const void *got, const void *want, int64_t first, int64_t count,
-                    const char *what) {
+/* Where a verdict's words go. */
+struct words {
+  char *text;
+  size_t size;
+};
+
+static bool add_row(struct norms *norms, clattn_dtype dtype, const void *got, const void *want, int64_t first, int64_t count,
+                    const struct words *words) {
   for (int64_t i = first; i < first + count; i++) {
     const double a = ctn_load_f64(dtype, got, i), b = ctn_load_f64(dtype, want, i);
     if (isnan(a) && isnan(b)) continue;
     if (a == b && isinf(b)) continue;
-    if (!isfinite(a) || !isfinite(b)) fail_msg("%s: element %lld is %g, not %g", what, (long long)i, a, b);
+    if (!isfinite(a) || !isfinite(b)) {
+      snprintf(words->text, words->size, "element %lld is %g, not %g", (long long)i, a, b);
+      return false;
+    }
     norms->difference += (a - b) * (a - b);
     norms->want += b * b;
     norms->finite++;
   }
+  return true;
 }
 
 static double ratio(const struct norms *norms) {
@@ -122,7 +135,8 @@ static double ratio(const struct norms *norms) {
 
 double support_difference(clattn_dtype dtype, const void *got, const void *want, int64_t count, const char *what) {
   struct norms norms = {0};
-  add_row(&norms, dtype, got, want, 0, count, what);
+  char text[200];
+  if (!add_row(&norms, dtype, got, want, 0, count, &(struct words){text, sizeof text})) fail_msg("%s: %s", what, text);
   return ratio(&norms);
 }
 
@@ -153,26 +167,35 @@ static void raise_small(struct norms *norms, enum tensor tensor) {
   }
 }
 
-static void compare_tensor(const struct setup *got, const void *a, const void *b, enum tensor tensor, clattn_dtype dtype,
-                           double limit, const char *what) {
-  const struct rows r = rows_of(&got->problem, tensor);
-  const struct tensor_info *info = &got->problem.tensor[tensor];
+static bool rows_agree(const struct rows *r, const void *a, const void *b, enum tensor tensor, clattn_dtype dtype, double limit,
+                       bool *covered, const struct words *words) {
   struct norms norms = {0};
-  bool *covered = calloc((size_t)info->extent, sizeof *covered);
-  assert_non_null(covered);
-  for (int64_t n = 0; n < r.batch * r.heads * r.rows; n++) {
-    const int64_t bh = n / r.rows;
-    const int64_t place = bh / r.heads * r.layout.batch + bh % r.heads * r.layout.head + n % r.rows * r.layout.row;
-    add_row(&norms, dtype, a, b, place, r.columns, what);
-    memset(covered + place, 1, (size_t)r.columns * sizeof *covered);
+  for (int64_t n = 0; n < r->batch * r->heads * r->rows; n++) {
+    const int64_t bh = n / r->rows;
+    const int64_t place = bh / r->heads * r->layout.batch + bh % r->heads * r->layout.head + n % r->rows * r->layout.row;
+    if (!add_row(&norms, dtype, a, b, place, r->columns, words)) return false;
+    memset(covered + place, 1, (size_t)r->columns * sizeof *covered);
   }
   raise_small(&norms, tensor);
-  if (!(ratio(&norms) <= limit)) fail_msg("%s differs by %g, more than %g", what, ratio(&norms), limit);
-  for (int64_t n = 0; n < info->extent * (int64_t)info->element; n++) {
+  if (ratio(&norms) <= limit) return true;
+  snprintf(words->text, words->size, "differs by %g, more than %g", ratio(&norms), limit);
+  return false;
+}
+
+static bool tensor_agrees(const struct setup *got, const void *a, const void *b, enum tensor tensor, clattn_dtype dtype,
+                          double limit, const struct words *words) {
+  const struct rows r = rows_of(&got->problem, tensor);
+  const struct tensor_info *info = &got->problem.tensor[tensor];
+  bool *covered = calloc((size_t)info->extent, sizeof *covered);
+  assert_non_null(covered);
+  bool agrees = rows_agree(&r, a, b, tensor, dtype, limit, covered, words);
+  for (int64_t n = 0; agrees && n < info->extent * (int64_t)info->element; n++) {
     const bool poison = ((const unsigned char *)a)[n] == RESULT_POISON;
-    if (!covered[n / (int64_t)info->element] && !poison) fail_msg("%s: byte %lld between rows was written", what, (long long)n);
+    agrees = covered[n / (int64_t)info->element] || poison;
+    if (!agrees) snprintf(words->text, words->size, "byte %lld between rows was written", (long long)n);
   }
   free(covered);
+  return agrees;
 }
 
 static clattn_dtype result_dtype(const struct problem *problem, enum tensor tensor) {
@@ -184,20 +207,28 @@ static clattn_dtype result_dtype(const struct problem *problem, enum tensor tens
       return problem->as.position.dtype;
     case OP_PROJECTION:
       return problem->as.projection.dtype;
+    case OP_MERGE:
+      return problem->as.merge.dtype;
     default:
       return problem->as.attention.dtype;
   }
 }
 
-void support_compare(const struct setup *got, const struct setup *want, double largest, const char *what) {
+bool support_agrees(const struct setup *got, const struct setup *want, double largest, char *text, size_t size) {
   void *a[TENSOR_COUNT], *b[TENSOR_COUNT];
   ctn_arrays_table(&got->arrays, a);
   ctn_arrays_table(&want->arrays, b);
   for (int t = T_OUT; t < TENSOR_COUNT; t++) {
     if (!got->problem.tensor[t].used) continue;
-    char text[512];
     const clattn_dtype dtype = result_dtype(&got->problem, (enum tensor)t);
-    snprintf(text, sizeof text, "%s: %s", what, ctn_tensor_name((enum tensor)t));
-    compare_tensor(got, a[t], b[t], (enum tensor)t, dtype, support_limit(dtype, largest), text);
+    const size_t length = (size_t)snprintf(text, size, "%s: ", ctn_tensor_name((enum tensor)t));
+    const struct words words = {text + length, size - length};
+    if (!tensor_agrees(got, a[t], b[t], (enum tensor)t, dtype, support_limit(dtype, largest), &words)) return false;
   }
+  return true;
+}
+
+void support_compare(const struct setup *got, const struct setup *want, double largest, const char *what) {
+  char text[256];
+  if (!support_agrees(got, want, largest, text, sizeof text)) fail_msg("%s: %s", what, text);
 }

@@ -32,6 +32,7 @@ void support_attention(struct setup *setup, const clattn_problem *problem);
 void support_embedding(struct setup *setup, const clattn_embedding *problem);
 void support_position(struct setup *setup, const clattn_position *problem);
 void support_projection(struct setup *setup, const clattn_projection *problem);
+void support_merge(struct setup *setup, const clattn_merge *problem);
 void support_free(struct setup *setup);
 
 /* All bytes of the results to the poison again. */
@@ -56,8 +57,10 @@ double support_difference(clattn_dtype dtype, const void *got, const void *want,
 
 /*
  * Every result of `got` against the same of `want`: within support_limit, NaN and infinities in the same places, the gaps of a
- * strided out still poison. want may have more results than got. Fails the test with `what` in the message.
+ * strided out still poison. want may have more results than got. The first tells what is wrong in text (200 bytes or more);
+ * the second fails the test, with `what` in the message.
  */
+bool support_agrees(const struct setup *got, const struct setup *want, double largest, char *text, size_t size);
 void support_compare(const struct setup *got, const struct setup *want, double largest, const char *what);
 
 #endif
