@@ -8,7 +8,7 @@ mkdir -p build
 
 # Debian's packages, and what each stands for elsewhere.
 packages_run=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-headers libclblast-dev libjansson-dev
-  libpopt-dev pocl-opencl-icd)
+  libpopt-dev libcairo2-dev libpango1.0-dev fonts-nanum pocl-opencl-icd)
 packages_test=(libcmocka-dev mesa-opencl-icd oclgrind python3)
 packages_ci=(clang clang-format)
 
@@ -41,6 +41,8 @@ thing() {
     libclblast-dev) echo "CLBlast with its headers (clblast_c.h)" ;;
     libjansson-dev) echo "jansson with its headers (jansson.pc)" ;;
     libpopt-dev) echo "popt with its headers (popt.pc)" ;;
+    libcairo2-dev) echo "cairo with its headers (cairo.pc)" ;;
+    libpango1.0-dev) echo "Pango with its headers (pangocairo.pc)" ;;
     libcmocka-dev) echo "cmocka with its headers (cmocka.pc)" ;;
     clang) echo "clang (clang)" ;;
     clang-format) echo "clang-format (clang-format)" ;;
@@ -49,7 +51,7 @@ thing() {
 }
 
 # usable PACKAGE: whether the thing behind it is there, whoever installed it. OpenCL implementations only make a difference to
-# what the tool and the tests can run on, so their absence stops nothing here.
+# what the tool and the tests can run on, and a font to whether Korean is readable in pictures, so their absence stops nothing here.
 usable() {
   case $1 in
     build-essential) command -v cc && command -v c++ ;;
@@ -59,8 +61,10 @@ usable() {
     libclblast-dev) compiles '#include <clblast_c.h>' -lclblast ;;
     libjansson-dev) pkg-config --exists jansson ;;
     libpopt-dev) pkg-config --exists popt ;;
+    libcairo2-dev) pkg-config --exists cairo ;;
+    libpango1.0-dev) pkg-config --exists pangocairo ;;
     libcmocka-dev) pkg-config --exists cmocka ;;
-    pocl-opencl-icd | mesa-opencl-icd | oclgrind) true ;;
+    pocl-opencl-icd | mesa-opencl-icd | oclgrind | fonts-nanum) true ;;
     *) command -v "$1" ;;
   esac >/dev/null 2>&1
 }

@@ -4,7 +4,15 @@
 
 #include "plot_draw.h"
 
-enum { NUMBER_SIZE = 32, LEGEND_WIDTH = 190, LEGEND_HEIGHT = 12, LEGEND_STEPS = 95, HATCH = 6 };
+enum {
+  NUMBER_SIZE = 32,
+  LEGEND_WIDTH = 190,
+  LEGEND_HEIGHT = 12,
+  LEGEND_STOPS = 16,
+  HATCH = 6,
+  LEAST_NAMED = 16,
+  NAMED_ROWS = 10
+};
 
 enum ink { INK_PAPER, INK_LETTERS, INK_FAINT, INK_STRUCK, INKS };
 
@@ -84,7 +92,9 @@ static void draw_cell(struct plot_pen *pen, const struct plot_panel *panel, int 
     return;
   }
   const struct plot_color color = ctn_plot_color(pen->figure->scale, position_of(pen->figure, value));
-  cairo_rectangle(pen->cairo, x, y, layout->cell_width, layout->cell_height);
+  /* Without a line between the rows a cell reaches under the next, so that no seam shows. */
+  const double under = layout->cell_height < LEAST_NAMED && row < panel->rows - 1 ? 1 : 0;
+  cairo_rectangle(pen->cairo, x, y, layout->cell_width, layout->cell_height + under);
   set_color(pen, color);
   cairo_fill(pen->cairo);
   if (!layout->numbers) return;
@@ -96,12 +106,13 @@ static void draw_cell(struct plot_pen *pen, const struct plot_panel *panel, int 
   show(pen, x + layout->cell_width / 2, y + layout->cell_height / 2, 0.5);
 }
 
-/* Thin lines of paper between the cells. */
+/* Thin lines of paper between the cells, which the lowest have no room for. */
 static void draw_lines(const struct plot_pen *pen, const struct plot_panel *panel, double x, double y) {
+  const bool rows = pen->layout.cell_height >= LEAST_NAMED;
   const double width = panel->columns * pen->layout.cell_width, height = panel->rows * pen->layout.cell_height;
   set_ink(pen, INK_PAPER);
   cairo_set_line_width(pen->cairo, pen->layout.numbers ? 1.5 : 1);
-  for (int i = 1; i < panel->rows; i++) {
+  for (int i = 1; rows && i < panel->rows; i++) {
     cairo_move_to(pen->cairo, x, y + i * pen->layout.cell_height);
     cairo_rel_line_to(pen->cairo, width, 0);
   }
@@ -112,26 +123,29 @@ static void draw_lines(const struct plot_pen *pen, const struct plot_panel *pane
   cairo_stroke(pen->cairo);
 }
 
+/* Sets a name, cut to the room it has. */
+static void set_name(struct plot_pen *pen, const char *name, double room) {
+  double width, height;
+  ctn_plot_letters(pen, LETTERS_NAME, name, 0, PLOT_CUT);
+  ctn_plot_measure(pen, &width, &height);
+  if (width > room) ctn_plot_letters(pen, LETTERS_NAME, name, room, PLOT_CUT);
+}
+
 static void draw_names(struct plot_pen *pen, const struct plot_panel *panel, double x, double y) {
   const struct plot_layout *layout = &pen->layout;
   set_ink(pen, INK_LETTERS);
-  for (int i = 0; i < panel->rows; i++) {
-    ctn_plot_letters(pen, LETTERS_NAME, panel->row_names[i], layout->names - PLOT_NAME_GAP, PLOT_CUT);
-    pango_layout_set_alignment(pen->letters, PANGO_ALIGN_RIGHT);
+  const int every = layout->cell_height < LEAST_NAMED ? NAMED_ROWS : 1;
+  for (int i = 0; i < panel->rows; i += every) {
+    set_name(pen, panel->row_names[i], layout->names - PLOT_NAME_GAP + 1);
     show(pen, x - PLOT_NAME_GAP, y + (i + 0.5) * layout->cell_height, 1);
-    pango_layout_set_alignment(pen->letters, PANGO_ALIGN_LEFT);
   }
   for (int j = 0; j < panel->columns; j++) {
     const double middle = x + (j + 0.5) * layout->cell_width;
-    ctn_plot_letters(pen, LETTERS_NAME, panel->column_names[j], 0, PLOT_CUT);
-    double width, height;
-    ctn_plot_measure(pen, &width, &height);
-    const double room = layout->numbers ? layout->cell_width - 4 : layout->heads - PLOT_NAME_GAP;
-    if (width > room) ctn_plot_letters(pen, LETTERS_NAME, panel->column_names[j], room, PLOT_CUT);
-    if (layout->numbers) {
-      show(pen, middle, y - layout->heads / 2, 0.5);
-    } else {
+    set_name(pen, panel->column_names[j], layout->upright ? layout->heads - PLOT_NAME_GAP + 1 : layout->cell_width - 4);
+    if (layout->upright) {
       show_upright(pen, middle, y - PLOT_NAME_GAP / 2.0, 0);
+    } else {
+      show(pen, middle, y - layout->heads / 2, 0.5);
     }
   }
 }
@@ -151,7 +165,7 @@ static void draw_panel(struct plot_pen *pen, const struct plot_panel *panel, dou
   show(pen, x + panel->columns * layout->cell_width / 2, y + PLOT_AXIS / 2.0, 0.5);
   y += PLOT_AXIS + layout->heads;
   ctn_plot_letters(pen, LETTERS_SMALL, pen->figure->row_title, 0, PLOT_CUT);
-  show_upright(pen, left + PLOT_AXIS / 2.0 - 2, y + panel->rows * layout->cell_height / 2, 0.5);
+  show_upright(pen, left + PLOT_AXIS / 2.0 - 4, y + panel->rows * layout->cell_height / 2, 0.5);
   draw_names(pen, panel, x, y);
   for (int i = 0; i < panel->rows; i++) {
     for (int j = 0; j < panel->columns; j++)
@@ -174,21 +188,24 @@ static void draw_tick(struct plot_pen *pen, double value, double x, double y) {
 
 static void draw_legend(struct plot_pen *pen) {
   const struct plot_figure *figure = pen->figure;
-  const double x = PLOT_MARGIN, top = pen->layout.height - PLOT_MARGIN - PLOT_LEGEND + PLOT_GAP / 2.0;
+  const double x = PLOT_MARGIN, top = pen->layout.height - PLOT_MARGIN - PLOT_LEGEND + PLOT_GAP;
   const double low = figure->scale == PLOT_SHARES ? 0 : -figure->limit, high = figure->scale == PLOT_SHARES ? 1 : figure->limit;
   set_ink(pen, INK_FAINT);
   ctn_plot_letters(pen, LETTERS_SMALL, figure->legend, pen->layout.width - 2 * PLOT_MARGIN, PLOT_CUT);
   show(pen, x, top, 0);
-  const double y = top + 12;
-  for (int i = 0; i < LEGEND_STEPS; i++) {
-    set_color(pen, ctn_plot_color(figure->scale, (i + 0.5) / LEGEND_STEPS));
-    /* Each step reaches under the next, so that no seam shows. */
-    const double from = (double)i * LEGEND_WIDTH / LEGEND_STEPS;
-    cairo_rectangle(pen->cairo, x + from, y, fmin(2.0 * LEGEND_WIDTH / LEGEND_STEPS, LEGEND_WIDTH - from), LEGEND_HEIGHT);
-    cairo_fill(pen->cairo);
+  const double y = top + 15;
+  cairo_pattern_t *colors = cairo_pattern_create_linear(x, y, x + LEGEND_WIDTH, y);
+  for (int i = 0; i <= LEGEND_STOPS; i++) {
+    const double place = (double)i / LEGEND_STOPS;
+    const struct plot_color color = ctn_plot_color(figure->scale, place);
+    cairo_pattern_add_color_stop_rgb(colors, place, color.red, color.green, color.blue);
   }
+  cairo_rectangle(pen->cairo, x, y, LEGEND_WIDTH, LEGEND_HEIGHT);
+  cairo_set_source(pen->cairo, colors);
+  cairo_fill(pen->cairo);
+  cairo_pattern_destroy(colors);
   set_ink(pen, INK_FAINT);
-  const double below = y + LEGEND_HEIGHT + 10;
+  const double below = y + LEGEND_HEIGHT + 11;
   double width, height;
   draw_tick(pen, (low + high) / 2, x + LEGEND_WIDTH / 2.0, below);
   char text[NUMBER_SIZE];

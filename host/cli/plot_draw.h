@@ -12,7 +12,8 @@ enum plot_letters { LETTERS_TITLE, LETTERS_PANEL, LETTERS_NAME, LETTERS_VALUE, L
 struct plot_layout {
   bool numbers;      /* cells are large enough for them */
   double names;      /* width of the row names */
-  double heads;      /* height of the column names, which stand upright where cells are narrow */
+  bool upright;      /* column names stand upright over narrow cells */
+  double heads;      /* height of the column names */
   double cell_width; /* of a cell */
   double cell_height;
   double panel_width; /* names and cells, of the widest panel */
@@ -30,7 +31,7 @@ struct plot_pen {
   int missing;
 };
 
-enum { PLOT_MARGIN = 20, PLOT_GAP = 28, PLOT_AXIS = 22, PLOT_LEGEND = 58, PLOT_PANEL_TITLE = 26, PLOT_NAME_GAP = 8 };
+enum { PLOT_MARGIN = 20, PLOT_GAP = 28, PLOT_AXIS = 22, PLOT_LEGEND = 80, PLOT_PANEL_TITLE = 26, PLOT_NAME_GAP = 8 };
 
 /* Sets the pen's letters to text; a width of 0 leaves them on one line, else they end in "..." there, or wrap. */
 enum plot_fit { PLOT_CUT, PLOT_WRAP };

@@ -1,10 +1,13 @@
 /* Draws a figure into the bytes of a PNG or SVG file, with cairo. */
 #include <cairo-svg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "plot_draw.h"
 #include "status.h"
 
-enum { PNG_SCALE = 2, LARGEST_SIDE = 16000 };
+enum { PNG_SCALE = 2, LARGEST_SIDE = 16000, NUMBER_SIZE = 32 };
 
 static cairo_status_t keep(void *closure, const unsigned char *bytes, unsigned int length) {
   struct text *text = closure;
@@ -55,6 +58,34 @@ static clattn_status finish(const struct plot_pen *pen, struct plot_image *image
                   cairo_status_to_string(status));
 }
 
+/* Cairo writes six decimals; two are enough, and make a picture half as large. Rewrites the text in place. */
+static void shorten(struct text *svg) {
+  size_t length = 0;
+  for (size_t i = 0; svg->data && i < svg->length;) {
+    const size_t whole = strspn(svg->data + i, "0123456789");
+    const size_t decimals = whole > 0 && svg->data[i + whole] == '.' ? strspn(svg->data + i + whole + 1, "0123456789") : 0;
+    const size_t end = i + whole + 1 + decimals;
+    if (decimals > 2 && svg->data[end] != 'e') {
+      char number[NUMBER_SIZE];
+      snprintf(number, sizeof number, "%.2f", strtod(svg->data + i, NULL));
+      size_t digits = strlen(number);
+      while (number[digits - 1] == '0')
+        digits--;
+      if (number[digits - 1] == '.') digits--;
+      memcpy(svg->data + length, number, digits);
+      length += digits;
+      i = end;
+    } else {
+      const size_t step = whole > 0 ? whole : 1;
+      memmove(svg->data + length, svg->data + i, step);
+      length += step;
+      i += step;
+    }
+  }
+  svg->length = length;
+  if (svg->data) svg->data[length] = '\0';
+}
+
 clattn_status ctn_plot_svg(const struct plot_figure *figure, enum plot_theme theme, struct plot_image *image,
                            clattn_error *error) {
   struct plot_pen pen = {.theme = theme};
@@ -66,6 +97,7 @@ clattn_status ctn_plot_svg(const struct plot_figure *figure, enum plot_theme the
   ctn_plot_draw(&pen);
   close_pen(&pen);
   cairo_surface_finish(surface);
+  shorten(&image->bytes);
   status = finish(&pen, image, cairo_surface_status(surface), error);
   cairo_surface_destroy(surface);
   return status;

@@ -6,7 +6,7 @@
 #include "plot_draw.h"
 
 enum { NUMBER_SIZE = 32, MOST_NUMBERS = 12, LONGEST_NAME = 150, LEAST_CELL = 46, WIDEST_CELL = 96, SMALL_CELL = 24 };
-enum { CELL_HEIGHT = 34, LEAST_WIDTH = 300 };
+enum { CELL_HEIGHT = 34, LOW_CELL = 6, HEAD = 24, LEAST_WIDTH = 300 };
 
 /* Installed fonts with Korean letters first, so that letters and figures match; any other comes by itself where these have
  * none. */
@@ -17,10 +17,10 @@ void ctn_plot_letters(struct plot_pen *pen, enum plot_letters letters, const cha
     double pixels;
     PangoWeight weight;
   } styles[LETTERS] = {{17, PANGO_WEIGHT_BOLD},
-                       {13.5, PANGO_WEIGHT_BOLD},
-                       {13.5, PANGO_WEIGHT_NORMAL},
-                       {12.5, PANGO_WEIGHT_NORMAL},
-                       {12, PANGO_WEIGHT_NORMAL}};
+                       {14, PANGO_WEIGHT_BOLD},
+                       {13, PANGO_WEIGHT_NORMAL},
+                       {13, PANGO_WEIGHT_NORMAL},
+                       {13, PANGO_WEIGHT_NORMAL}};
   PangoFontDescription *font = pango_font_description_new();
   pango_font_description_set_family_static(font, families);
   pango_font_description_set_absolute_size(font, styles[letters].pixels * PANGO_SCALE);
@@ -50,15 +50,18 @@ static double width_of(struct plot_pen *pen, enum plot_letters letters, const ch
 }
 
 void ctn_plot_number(char *text, size_t size, int decimals, double value) {
-  snprintf(text, size, "%.*f", decimals, value);
-  if (text[0] == '-' && strspn(text + 1, "0.") == strlen(text + 1)) memmove(text, text + 1, strlen(text));
+  static const char minus[] = "\xe2\x88\x92"; /* the sign, which is as wide as a figure; no hyphen */
+  char digits[NUMBER_SIZE - 4];
+  snprintf(digits, sizeof digits, "%.*f", decimals, fabs(value));
+  const bool zero = strspn(digits, "0.") == strlen(digits);
+  snprintf(text, size, "%s%s", value < 0 && !zero ? minus : "", digits);
 }
 
 bool ctn_plot_any_struck(const struct plot_figure *figure) {
   for (int p = 0; p < figure->panel_count; p++) {
     const struct plot_panel *panel = &figure->panels[p];
-    for (int i = 0; panel->struck && i < panel->rows * panel->columns; i++) {
-      if (isinf(panel->struck[i])) return true;
+    for (int i = 0; i < panel->rows * panel->columns; i++) {
+      if (isinf(panel->values[i]) || (panel->struck && isinf(panel->struck[i]))) return true;
     }
   }
   return false;
@@ -96,19 +99,24 @@ static int most_columns(const struct plot_figure *figure) {
   return most;
 }
 
+static int most_rows(const struct plot_figure *figure) {
+  int most = 0;
+  for (int p = 0; p < figure->panel_count; p++)
+    most = figure->panels[p].rows > most ? figure->panels[p].rows : most;
+  return most;
+}
+
 static void lay_out_cells(struct plot_pen *pen) {
   struct plot_layout *layout = &pen->layout;
   const double columns = widest_name(pen, false);
   layout->names = widest_name(pen, true) + PLOT_NAME_GAP;
-  layout->numbers = !pen->figure->compact && most_columns(pen->figure) <= MOST_NUMBERS;
-  if (layout->numbers) {
-    layout->cell_width = ceil(fmax(LEAST_CELL, fmax(widest_number(pen) + 12, fmin(columns + 12, WIDEST_CELL))));
-    layout->cell_height = CELL_HEIGHT;
-    layout->heads = 24;
-  } else {
-    layout->cell_width = layout->cell_height = SMALL_CELL;
-    layout->heads = columns + PLOT_NAME_GAP;
-  }
+  const bool narrow = most_columns(pen->figure) > MOST_NUMBERS, tall = most_rows(pen->figure) > MOST_NUMBERS;
+  layout->numbers = !pen->figure->compact && !narrow && !tall;
+  layout->upright = pen->figure->compact || narrow;
+  layout->cell_width = layout->upright ? SMALL_CELL : ceil(fmax(LEAST_CELL, fmin(columns + 12, WIDEST_CELL)));
+  if (layout->numbers) layout->cell_width = ceil(fmax(layout->cell_width, widest_number(pen) + 12));
+  layout->cell_height = layout->numbers ? CELL_HEIGHT : tall ? LOW_CELL : SMALL_CELL;
+  layout->heads = layout->upright ? columns + PLOT_NAME_GAP : HEAD;
 }
 
 double ctn_plot_panel_height(const struct plot_layout *layout, const struct plot_panel *panel) {
@@ -141,6 +149,7 @@ void ctn_plot_lay_out(struct plot_pen *pen) {
   layout->panel_width = PLOT_AXIS + layout->names + most_columns(figure) * layout->cell_width;
   const int across = figure->across < figure->panel_count ? figure->across : figure->panel_count;
   layout->width = fmax(LEAST_WIDTH, across * (layout->panel_width + PLOT_GAP) - PLOT_GAP) + 2 * PLOT_MARGIN;
+  layout->width = fmax(layout->width, width_of(pen, LETTERS_SMALL, figure->legend) + 2 * PLOT_MARGIN);
   ctn_plot_letters(pen, LETTERS_TITLE, figure->title, layout->width - 2 * PLOT_MARGIN, PLOT_WRAP);
   ctn_plot_measure(pen, &width, &height);
   layout->title_height = ceil(height) + 14;

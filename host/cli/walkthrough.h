@@ -10,6 +10,7 @@
 #include "messages.h"
 #include "safetensors.h"
 #include "status.h"
+#include "text.h"
 
 enum { WALK_MAX_STEPS = 16, WALK_MAX_WORDS = 16, WALK_MAX_ROWS = 64, WALK_MAX_COLUMNS = 8 };
 
@@ -163,6 +164,18 @@ void ctn_walk_print_hand_label(void);
 /* "by hand  CELL = a0 * b0 + a1 * b1 ... = SUM", summed from the full values. */
 void ctn_walk_print_by_hand(const char *cell, const struct walk_factors *a, const struct walk_factors *b, int count,
                             int decimals);
+
+/* ------------------------------------------------------------------------------------------- in words: walkthrough_describe.c
+ */
+
+/* The path that computed a step: "staged", "cpu" or "reference"; and how many steps the host computed. */
+const char *ctn_walk_path(const struct walk_step *step);
+int ctn_walk_host_steps(const struct walk *walk);
+/* Without labels; each line ends in a line break: the device, and the paths. */
+void ctn_walk_describe_device(struct text *text, const struct walk *walk);
+void ctn_walk_describe_paths(struct text *text, const struct walk *walk);
+/* A step's differences, without a line break, and whether they are small enough. */
+bool ctn_walk_describe_check(struct text *text, const struct walk_step *step);
 
 /* ----------------------------------------------------------------------------------------------- report: walkthrough_report.c
  */

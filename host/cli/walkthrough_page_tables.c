@@ -1,0 +1,147 @@
+/* The page's tables: matrices, the vocabulary, the sentences, the shapes. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "walkthrough_page.h"
+
+enum { NAME_SIZE = 96 };
+
+/* The tag's attributes may follow its name. */
+static void append_cell(struct text *html, const char *tag, const char *text) {
+  ctn_text_printf(html, "<%s>", tag);
+  ctn_page_escaped(html, text);
+  ctn_text_printf(html, "</%.*s>", (int)strcspn(tag, " "), tag);
+}
+
+/* Four decimals; a share that would look like none shows its size. */
+static void append_number(struct text *html, double value, const char *kind) {
+  ctn_text_printf(html, "<td%s>", kind);
+  if (isinf(value)) {
+    ctn_text_printf(html, value < 0 ? "&minus;&infin;" : "&infin;");
+  } else if (value == 0) {
+    ctn_text_printf(html, "0");
+  } else if (fabs(value) < 5e-5) {
+    ctn_text_printf(html, "%.1e", value);
+  } else {
+    ctn_text_printf(html, "%.4f", value);
+  }
+  ctn_text_printf(html, "</td>");
+}
+
+void ctn_page_table(struct text *html, const struct page_table *table) {
+  ctn_text_printf(html, "<div class=\"wide\"><table>");
+  if (table->caption && *table->caption) append_cell(html, "caption", table->caption);
+  ctn_text_printf(html, "<thead><tr>");
+  append_cell(html, "th", table->corner);
+  for (int j = 0; j < table->column_count; j++)
+    append_cell(html, "th", table->columns[j]);
+  if (table->sums) append_cell(html, "th", ctn_message(MSG_SUM));
+  ctn_text_printf(html, "</tr></thead>\n<tbody>");
+  for (int i = 0; i < table->row_count; i++) {
+    double sum = 0;
+    ctn_text_printf(html, "<tr%s>", table->group && i > 0 && i % table->group == 0 ? " class=\"group\"" : "");
+    append_cell(html, "th scope=\"row\"", table->rows[i]);
+    for (int j = 0; j < table->column_count; j++) {
+      const double value = (double)table->values[i * table->column_count + j];
+      append_number(html, value, "");
+      sum += value;
+    }
+    if (table->sums) append_number(html, sum, " class=\"sum\"");
+    ctn_text_printf(html, "</tr>\n");
+  }
+  ctn_text_printf(html, "</tbody></table></div>\n");
+}
+
+void ctn_page_step_table(struct page *page, const struct walk_step *step) {
+  const struct view_shape shape = ctn_view_shape(step);
+  const struct view_tensor *tensor = ctn_view_tensor(step->name);
+  const enum view_kind kind = tensor ? tensor->kind : VIEW_VECTORS;
+  const bool square = kind == VIEW_SCORES || kind == VIEW_WEIGHTS;
+  ctn_text_printf(page->html, "<details><summary>%s</summary>\n", ctn_message(MSG_PAGE_NUMBERS));
+  for (int i = 0; i < shape.count; i++) {
+    char name[NAME_SIZE];
+    ctn_view_matrix_name(page->view, step, i, name, sizeof name);
+    ctn_page_table(page->html, &(struct page_table){.caption = name,
+                                                    .corner = square                   ? ctn_message(MSG_QUERY_KEY)
+                                                              : kind == VIEW_POSITIONS ? ctn_message(MSG_PICTURE_POSITION)
+                                                                                       : ctn_message(MSG_WORD),
+                                                    .rows = ctn_view_rows(page->view, step, i),
+                                                    .columns = ctn_view_columns(page->view, step, i),
+                                                    .row_count = shape.rows,
+                                                    .column_count = shape.columns,
+                                                    .values = step->values + (size_t)i * (size_t)(shape.rows * shape.columns),
+                                                    .sums = kind == VIEW_WEIGHTS});
+  }
+  ctn_text_printf(page->html, "</details>\n");
+}
+
+void ctn_page_vocabulary(struct page *page) {
+  const struct walk *walk = page->view->walk;
+  ctn_text_printf(page->html, "<details><summary>%s</summary>\n<div class=\"wide\"><table class=\"text\"><thead><tr>",
+                  ctn_message(MSG_PAGE_VOCABULARY));
+  append_cell(page->html, "th", ctn_message(MSG_TOKEN_ID));
+  append_cell(page->html, "th", ctn_message(MSG_WORD));
+  ctn_text_printf(page->html, "<th></th></tr></thead>\n<tbody>");
+  for (int i = 0; i < walk->word_count; i++) {
+    ctn_text_printf(page->html, "<tr><th scope=\"row\">%d</th>", i);
+    append_cell(page->html, "td", walk->words[i]);
+    append_cell(page->html, "td", ctn_walk_gloss(walk->words[i]));
+    ctn_text_printf(page->html, "</tr>\n");
+  }
+  ctn_text_printf(page->html, "</tbody></table></div></details>\n");
+}
+
+void ctn_page_sentences(struct page *page, bool ids, bool kept) {
+  const struct walk_view *view = page->view;
+  struct text *html = page->html;
+  const struct st_tensor *tokens = ctn_st_find(&view->walk->file, "tokens");
+  const struct st_tensor *keep = ctn_st_find(&view->walk->file, "keep_mask");
+  ctn_text_printf(html, "<div class=\"wide\"><table><thead><tr>");
+  append_cell(html, "th", ctn_message(MSG_SENTENCE));
+  ctn_text_printf(html, "<th></th>");
+  for (int j = 0; j < view->length; j++)
+    ctn_text_printf(html, "<th>%d</th>", j);
+  ctn_text_printf(html, "</tr></thead>\n<tbody>");
+  for (int i = 0; i < view->batch; i++) {
+    ctn_text_printf(html, "<tr class=\"group\"><th scope=\"row\">%d</th>", i + 1);
+    append_cell(html, "th", ctn_message(MSG_WORD));
+    for (int j = 0; j < view->length; j++)
+      append_cell(html, "td", view->words[i * view->length + j]);
+    if (ids && tokens) {
+      ctn_text_printf(html, "</tr>\n<tr><th></th>");
+      append_cell(html, "th", ctn_message(MSG_TOKEN_ID));
+      for (int j = 0; j < view->length; j++)
+        ctn_text_printf(html, "<td>%lld</td>", (long long)ctn_st_i64(tokens, i * view->length + j));
+    }
+    if (kept && keep) {
+      ctn_text_printf(html, "</tr>\n<tr><th></th>");
+      append_cell(html, "th", ctn_message(MSG_ATTENDED));
+      for (int j = 0; j < view->length; j++) {
+        const bool yes = ctn_st_i64(keep, i * view->length + j) != 0;
+        ctn_text_printf(html, "<td%s>%s</td>", yes ? "" : " class=\"no\"", ctn_message(yes ? MSG_YES : MSG_NO));
+      }
+    }
+    ctn_text_printf(html, "</tr>\n");
+  }
+  ctn_text_printf(html, "</tbody></table></div>\n");
+}
+
+void ctn_page_shapes(struct page *page) {
+  struct text *html = page->html;
+  static const enum message columns[] = {MSG_COLUMN_TENSOR, MSG_COLUMN_IS, MSG_SHAPE, MSG_COLUMN_REFERENCE, MSG_COLUMN_STORED};
+  ctn_text_printf(html, "<div class=\"wide\"><table class=\"text\"><thead><tr>");
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+    append_cell(html, "th", ctn_message(columns[i]));
+  ctn_text_printf(html, "</tr></thead>\n<tbody>");
+  for (int i = 0; i < page->view->walk->step_count; i++) {
+    const struct walk_step *step = &page->view->walk->steps[i];
+    char shape[NAME_SIZE];
+    ctn_walk_format_shape(shape, sizeof shape, step->stored);
+    ctn_text_printf(html, "<tr><th scope=\"row\"><code>%s</code></th>", step->name);
+    append_cell(html, "td", ctn_view_title(step));
+    append_cell(html, "td", shape);
+    ctn_text_printf(html, "<td>%.1e</td><td>%.1e</td></tr>\n", step->from_reference, step->from_stored);
+  }
+  ctn_text_printf(html, "</tbody></table></div>\n");
+}
