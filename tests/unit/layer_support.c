@@ -253,6 +253,7 @@ void layer_data_make(struct layer_data *d, const struct layer_case *in) {
   make_weights(d, &state);
   make_masks(d, &state);
   if (d->c.apart) p->out = layout(d, d->c.q_len, d->c.out_features);
+  p->query.head_stride = p->out.head_stride = 5; /* not used, whatever the others are */
   d->arrays.out = d->out = checked(malloc(layer_data_out_bytes(d)));
   const size_t scores = (size_t)(d->c.batch * d->c.q_heads * d->c.q_len * d->c.kv_len);
   d->softmax = checked(malloc(scores * sizeof(float)));
