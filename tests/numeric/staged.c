@@ -103,10 +103,37 @@ static void test_unequal_head_dims(void **state) {
   }
 }
 
+/* More scores than the workspace holds at a time: by rows of a head, then by heads, whose groups the chunks cut. */
+static void test_chunks(void **state) {
+  (void)state;
+  if (!staged_has_vectors()) skip();
+  struct attention_case c = {.name = "chunks of rows",
+                             .batch = 1,
+                             .q_heads = 1,
+                             .kv_heads = 1,
+                             .q_len = 200,
+                             .kv_len = 400000,
+                             .head_dim = 2,
+                             .head_dim_v = 3,
+                             .window = true,
+                             .left = 1000,
+                             .right = 300,
+                             .offset = BOTTOM_RIGHT,
+                             .dropout = 0.1f,
+                             .seed = 8};
+  staged_check_large(&c, OWN_PRODUCTS, 8);
+  c.name = "chunks of heads";
+  c.q_len = 40;
+  c.q_heads = 6;
+  c.kv_heads = 2;
+  staged_check_large(&c, CLBLAST_PRODUCT, 8);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_q_len),     cmocka_unit_test(test_kv_len),  cmocka_unit_test(test_head_dim),
       cmocka_unit_test(test_value_dim), cmocka_unit_test(test_options), cmocka_unit_test(test_unequal_head_dims),
+      cmocka_unit_test(test_chunks),
   };
   return cmocka_run_group_tests(tests, NULL, support_close_device);
 }

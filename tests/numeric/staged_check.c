@@ -62,23 +62,44 @@ static void run(const struct attention_case *c, uint32_t outputs, size_t way, bo
   clattn_plan_destroy(plan);
 }
 
+/* The reference's results. */
+static void run_reference(struct setup *want, const struct attention_case *c, uint32_t outputs) {
+  clattn_plan_options options = CLATTN_PLAN_OPTIONS_INIT;
+  const clattn_problem problem = support_case_problem(c, outputs);
+  options.path = CLATTN_PATH_REFERENCE;
+  clattn_plan *plan = support_attention_plan(support_device(), &problem, &options);
+  support_case(want, c, outputs);
+  support_execute(plan, want, "reference");
+  clattn_plan_destroy(plan);
+}
+
+static bool applies(const struct attention_case *c, size_t way, enum products products) {
+  if (!(ways[way].product & products)) return false;
+  return ways[way].product == CLBLAST_PRODUCT ? !c->packed : !ways[way].vectors || staged_has_vectors();
+}
+
+void staged_check_large(const struct attention_case *c, enum products products, double largest) {
+  enum { OUTPUTS = CLATTN_OUTPUT_OUT | CLATTN_OUTPUT_LSE };
+  struct setup want;
+  run_reference(&want, c, OUTPUTS);
+  for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
+    const bool again = ways[way].vectors; /* another width takes the same chunks */
+    if (!again && applies(c, way, products)) run(c, OUTPUTS, way, true, &want, largest);
+  }
+  support_free(&want);
+}
+
 void staged_check(const struct attention_case *c, enum products products) {
   static size_t turn;
   struct setup want;
-  clattn_plan_options options = CLATTN_PLAN_OPTIONS_INIT;
-  const clattn_problem problem = support_case_problem(c, ALL_OUTPUTS);
-  options.path = CLATTN_PATH_REFERENCE;
-  clattn_plan *reference = support_attention_plan(support_device(), &problem, &options);
-  support_case(&want, c, ALL_OUTPUTS);
-  support_execute(reference, &want, "reference");
-  clattn_plan_destroy(reference);
+  run_reference(&want, c, ALL_OUTPUTS);
   const double largest = support_largest_score(&want);
+  /* Tiles run on a device that is slow to launch: there, fewer combinations. */
+  const bool thorough = staged_has_vectors();
   for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++) {
-    if (!(ways[way].product & products) || (ways[way].vectors && !staged_has_vectors())) continue;
-    if (ways[way].product == CLBLAST_PRODUCT && (c->packed || (!staged_has_vectors() && turn % 4 != 0))) continue;
+    if (!applies(c, way, products) || (!thorough && ways[way].product == CLBLAST_PRODUCT && turn % 4 != 0)) continue;
     run(c, ALL_OUTPUTS, way, true, &want, largest);
-    if (staged_has_vectors() || turn % 2 == 0)
-      run(c, CLATTN_OUTPUT_OUT | CLATTN_OUTPUT_LSE, way, turn % 2 == 0, &want, largest);
+    if (thorough || turn % 2 == 0) run(c, CLATTN_OUTPUT_OUT | CLATTN_OUTPUT_LSE, way, turn % 4 != 0, &want, largest);
     run(c, few_outputs[turn++ % (sizeof few_outputs / sizeof few_outputs[0])], way, true, &want, largest);
   }
   support_free(&want);

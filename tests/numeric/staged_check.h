@@ -14,4 +14,8 @@ bool staged_has_vectors(void);
 /* Fails the test, with the case in full. */
 void staged_check(const struct attention_case *c, enum products products);
 
+/* The same for problems whose stage tensors are too large: only out and lse, whose
+ * scores stay below `largest`. */
+void staged_check_large(const struct attention_case *c, enum products products, double largest);
+
 #endif
