@@ -100,13 +100,14 @@ static void release_all(struct on_queue *q) {
 }
 
 static void enqueue_once(clattn_context *context, cl_command_queue queue, const struct layer_case *c, clattn_path path,
-                         bool user_workspace) {
+                         clattn_product product, bool user_workspace) {
   struct layer_data d;
   struct on_queue q = {.context = clattn_context_cl_context(context), .queue = queue};
   clattn_plan_options options = CLATTN_PLAN_OPTIONS_INIT;
   clattn_error error = CLATTN_ERROR_INIT;
   cl_event done = NULL, read[2] = {NULL, NULL};
   options.path = path;
+  options.product = product;
   options.user_workspace = user_workspace;
   layer_data_make(&d, c);
   clattn_layer *layer = create(context, &d, &options);
@@ -150,7 +151,7 @@ static void enqueue_all(cl_command_queue_properties properties) {
   if (code != CL_SUCCESS) skip(); /* a device without queues out of order */
   static const clattn_path paths[] = {CLATTN_PATH_STAGED, CLATTN_PATH_AUTO};
   for (int i = 0; i < 8; i++)
-    enqueue_once(context, queue, i & 1 ? &cross : &self, paths[i >> 1 & 1], (i & 4) != 0);
+    enqueue_once(context, queue, i & 1 ? &cross : &self, paths[i >> 1 & 1], CLATTN_PRODUCT_AUTO, (i & 4) != 0);
   clReleaseCommandQueue(queue);
 }
 
@@ -162,6 +163,23 @@ static void enqueues_in_order(void **state) {
 static void enqueues_out_of_order(void **state) {
   (void)state;
   enqueue_all(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+/* CLBlast keeps float32 copies in the workspace, which the steps share. */
+static void multiplies_with_clblast(void **state) {
+  (void)state;
+  clattn_context *context = support_device();
+  clattn_plan *plan = NULL;
+  clattn_plan_options options = CLATTN_PLAN_OPTIONS_INIT;
+  const clattn_projection one = CLATTN_PROJECTION_INIT;
+  options.path = CLATTN_PATH_STAGED;
+  options.product = CLATTN_PRODUCT_CLBLAST;
+  if (clattn_projection_plan_create(&plan, context, &one, &options, NULL) != CLATTN_OK) skip(); /* built without it */
+  clattn_plan_destroy(plan);
+  for (int own = 0; own < 2; own++) {
+    enqueue_once(context, clattn_context_cl_queue(context), &self, options.path, options.product, own);
+    enqueue_once(context, clattn_context_cl_queue(context), &cross, options.path, options.product, own);
+  }
 }
 
 static void executes_on_an_adopted_queue_out_of_order(void **state) {
@@ -265,11 +283,9 @@ static void stays_together(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(enqueues_in_order),
-      cmocka_unit_test(enqueues_out_of_order),
-      cmocka_unit_test(executes_on_an_adopted_queue_out_of_order),
-      cmocka_unit_test(wrong_buffers),
-      cmocka_unit_test(stays_together),
+      cmocka_unit_test(enqueues_in_order),       cmocka_unit_test(enqueues_out_of_order),
+      cmocka_unit_test(multiplies_with_clblast), cmocka_unit_test(executes_on_an_adopted_queue_out_of_order),
+      cmocka_unit_test(wrong_buffers),           cmocka_unit_test(stays_together),
   };
   return cmocka_run_group_tests(tests, NULL, support_close_device);
 }
