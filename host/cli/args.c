@@ -36,7 +36,8 @@ static const char plan_help[] =
     "  --no-host             never fall back to the host's processor\n";
 static const char environment_help[] =
     "Environment: CLATTN_DEVICE (as --device), CLATTN_KERNEL_DIR (a folder that replaces the built-in kernels),\n"
-    "             CLATTN_CACHE_DIR (where compiled programs are kept; empty: nowhere).\n";
+    "             CLATTN_CACHE_DIR (where compiled programs are kept; empty: nowhere),\n"
+    "             CLATTN_NO_SELFTEST (not empty: use kernels without testing them first).\n";
 
 static bool look_up(const struct word *words, const char *name, int *value) {
   for (; words->name; words++) {
@@ -105,6 +106,8 @@ static int resolve(struct args *args, const struct command *command) {
   folder = getenv("CLATTN_CACHE_DIR");
   if (folder && *folder) common->context.cache_dir = folder;
   if (folder && !*folder) common->context.no_cache = 1;
+  const char *untested = getenv("CLATTN_NO_SELFTEST");
+  common->context.no_selftest = untested && *untested;
 
   bool host_path = common->plan.path == CLATTN_PATH_CPU || common->plan.path == CLATTN_PATH_REFERENCE;
   const char *device = getenv("CLATTN_DEVICE");

@@ -32,7 +32,7 @@ extern const struct command ctn_cmd_run;
 extern const struct command ctn_cmd_verify;
 extern const struct command ctn_cmd_walkthrough;
 
-/* The shared options after parsing, with the environment's CLATTN_DEVICE, CLATTN_KERNEL_DIR, CLATTN_CACHE_DIR behind them. */
+/* The shared options after parsing, with the environment's CLATTN_DEVICE, CLATTN_KERNEL_DIR and others behind them. */
 struct common_options {
   clattn_context_options context;
   clattn_plan_options plan;

@@ -36,6 +36,10 @@ void ctn_arrays_table(const clattn_arrays *arrays, void *table[TENSOR_COUNT]) {
     memcpy(&table[i], (const char *)arrays + fields[i], sizeof table[i]);
 }
 
+void ctn_arrays_put(clattn_arrays *arrays, enum tensor tensor, void *data) {
+  memcpy((char *)arrays + fields[tensor], &data, sizeof data);
+}
+
 /* One cumulative-lengths array: from 0, ascending, to total, no step longer than longest. */
 static clattn_status check_cumulative(const int64_t *cu, int64_t batch, int64_t total, int64_t longest, const char *name,
                                       clattn_error *error) {

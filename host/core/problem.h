@@ -125,6 +125,7 @@ clattn_status ctn_problem_merge(struct problem *out, const clattn_merge *in, cla
 
 /* The address of each tensor in arrays, const removed (results are written, inputs are not). */
 void ctn_arrays_table(const clattn_arrays *arrays, void *table[TENSOR_COUNT]);
+void ctn_arrays_put(clattn_arrays *arrays, enum tensor tensor, void *data);
 
 /* Checks that arrays gives exactly the tensors that the problem names, and the values of kv_len, cu_seqlens and tokens. */
 clattn_status ctn_arrays_check(const struct problem *problem, const clattn_arrays *arrays, clattn_error *error);

@@ -1,5 +1,5 @@
 /*
- * Compiled programs on disk: CACHE_DIR/<key in hexadecimal>.program, each
+ * Compiled programs on disk, CACHE_DIR/<key in hexadecimal>.program, and verdicts of self-tests, <key>.verdict, each
  *
  *   8 bytes magic | 32 key | 8 payload length, little endian | 32 SHA-256 of the payload | payload
  *
@@ -20,6 +20,13 @@
 #include "text.h"
 
 static const char magic[8] = {'c', 'l', 'a', 't', 't', 'n', 'P', '1'};
+
+/* What an entry is, and what happens instead of using it. */
+struct kind {
+  const char *extension, *instead;
+};
+static const struct kind programs = {"program", "compiling"}, verdicts = {"verdict", "testing"};
+static const char passed[] = "passed";
 
 enum { KEY_AT = 8, LENGTH_AT = 40, HASH_AT = 48, PAYLOAD_AT = 80 };
 #define ENTRY_LIMIT ((size_t)1 << 30)
@@ -64,36 +71,36 @@ static void hash_payload(const unsigned char *payload, size_t size, uint8_t dige
   ctn_sha256_finish(&hash, digest);
 }
 
-static void entry_path(struct text *path, const struct runtime *runtime, const uint8_t key[32]) {
+static void entry_path(struct text *path, const struct runtime *runtime, const struct kind *kind, const uint8_t key[32]) {
   char hex[65];
   ctn_sha256_hex(key, hex);
-  ctn_text_printf(path, "%s/%s.program", runtime->cache_dir, hex);
+  ctn_text_printf(path, "%s/%s.%s", runtime->cache_dir, hex, kind->extension);
 }
 
 /* NULL, or what is wrong with the entry. */
 static const char *entry_fault(const unsigned char *entry, size_t size, const uint8_t key[32]) {
   uint8_t digest[32];
   if (size < PAYLOAD_AT) return "is cut short";
-  if (memcmp(entry, magic, sizeof magic) != 0) return "is no program of this version";
-  if (memcmp(entry + KEY_AT, key, 32) != 0) return "belongs to another program";
+  if (memcmp(entry, magic, sizeof magic) != 0) return "is of another version";
+  if (memcmp(entry + KEY_AT, key, 32) != 0) return "belongs to another key";
   if (get_u64(entry + LENGTH_AT) != size - PAYLOAD_AT) return "has the wrong length";
   if (size == PAYLOAD_AT) return "is empty";
   hash_payload(entry + PAYLOAD_AT, size - PAYLOAD_AT, digest);
   return memcmp(entry + HASH_AT, digest, sizeof digest) != 0 ? "is damaged" : NULL;
 }
 
-unsigned char *ctn_cache_load(const struct runtime *runtime, const uint8_t key[32], size_t *size) {
+static unsigned char *load_entry(const struct runtime *runtime, const struct kind *kind, const uint8_t key[32], size_t *size) {
   struct text path = {0};
   unsigned char *entry = NULL;
   if (runtime->cache_dir == NULL) return NULL;
-  entry_path(&path, runtime, key);
+  entry_path(&path, runtime, kind, key);
   if (path.failed) goto cleanup;
   int code = ctn_file_read(path.data, ENTRY_LIMIT, true, &entry, size);
   if (code == ENOENT) goto cleanup;
   const char *fault = code != 0 ? strerror(code) : entry_fault(entry, *size, key);
   if (fault != NULL) {
-    ctn_runtime_log(runtime, CLATTN_LOG_WARNING, "cache: %s %s%s; compiling instead", path.data,
-                    code != 0 ? "cannot be read: " : "", fault);
+    ctn_runtime_log(runtime, CLATTN_LOG_WARNING, "cache: %s %s%s; %s instead", path.data, code != 0 ? "cannot be read: " : "",
+                    fault, kind->instead);
     free(entry);
     entry = NULL;
     goto cleanup;
@@ -159,7 +166,8 @@ cleanup:
   return code;
 }
 
-void ctn_cache_store(const struct runtime *runtime, const uint8_t key[32], const unsigned char *payload, size_t size) {
+static void store_entry(const struct runtime *runtime, const struct kind *kind, const uint8_t key[32],
+                        const unsigned char *payload, size_t size) {
   unsigned char header[PAYLOAD_AT];
   struct text path = {0};
   if (runtime->cache_dir == NULL || size == 0 || size > ENTRY_LIMIT - PAYLOAD_AT) return;
@@ -167,11 +175,31 @@ void ctn_cache_store(const struct runtime *runtime, const uint8_t key[32], const
   memcpy(header + KEY_AT, key, 32);
   put_u64(header + LENGTH_AT, size);
   hash_payload(payload, size, header + HASH_AT);
-  entry_path(&path, runtime, key);
+  entry_path(&path, runtime, kind, key);
   int code = path.failed ? ENOMEM : make_folder(runtime->cache_dir);
   if (code == 0) code = write_entry(path.data, header, payload, size);
   if (code != 0) {
     ctn_runtime_log(runtime, CLATTN_LOG_WARNING, "cache: nothing kept in %s: %s", runtime->cache_dir, strerror(code));
   }
   ctn_text_free(&path);
+}
+
+unsigned char *ctn_cache_load(const struct runtime *runtime, const uint8_t key[32], size_t *size) {
+  return load_entry(runtime, &programs, key, size);
+}
+
+void ctn_cache_store(const struct runtime *runtime, const uint8_t key[32], const unsigned char *payload, size_t size) {
+  store_entry(runtime, &programs, key, payload, size);
+}
+
+bool ctn_cache_has_passed(const struct runtime *runtime, const uint8_t key[32]) {
+  size_t size = 0;
+  unsigned char *verdict = load_entry(runtime, &verdicts, key, &size);
+  const bool has = verdict != NULL && size == sizeof passed && memcmp(verdict, passed, sizeof passed) == 0;
+  free(verdict);
+  return has;
+}
+
+void ctn_cache_store_passed(const struct runtime *runtime, const uint8_t key[32]) {
+  store_entry(runtime, &verdicts, key, (const unsigned char *)passed, sizeof passed);
 }

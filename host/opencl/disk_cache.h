@@ -1,4 +1,5 @@
-/* Compiled programs on disk. Nothing here fails a call: trouble is logged, and the program is compiled instead. */
+/* Compiled programs on disk, and which of them passed a self-test. Nothing here fails a call: trouble is logged, and the
+ * program is compiled instead. */
 #ifndef CTN_DISK_CACHE_H
 #define CTN_DISK_CACHE_H
 
@@ -14,5 +15,9 @@ unsigned char *ctn_cache_load(const struct runtime *runtime, const uint8_t key[3
 
 /* Stores payload under key, in one step as seen by other processes. */
 void ctn_cache_store(const struct runtime *runtime, const uint8_t key[32], const unsigned char *payload, size_t size);
+
+/* Whether what key stands for has passed its self-test before, and that it has now. */
+bool ctn_cache_has_passed(const struct runtime *runtime, const uint8_t key[32]);
+void ctn_cache_store_passed(const struct runtime *runtime, const uint8_t key[32]);
 
 #endif

@@ -17,13 +17,22 @@ struct entry {
   struct entry *next;
   cl_program program;
   char *name; /* "softmax.cl -DNAME=value ..." */
+  uint8_t key[32];
 };
+
+static _Thread_local struct sha256 *trace; /* of this thread; NULL: none */
 
 struct program_store {
   pthread_mutex_t lock;
   struct entry *first;
   atomic_uint_fast64_t compiled, loaded; /* read without the lock: a log callback may ask */
 };
+
+struct sha256 *ctn_program_trace(struct sha256 *keys) {
+  struct sha256 *before = trace;
+  trace = keys;
+  return before;
+}
 
 clattn_status ctn_program_store_create(struct program_store **store, clattn_error *error) {
   *store = NULL;
@@ -89,14 +98,14 @@ static void keep(struct runtime *runtime, const uint8_t key[32], cl_program prog
 }
 
 /* From the disk cache or the compiler. */
-static clattn_status make_program(cl_program *program, struct runtime *runtime, const char *file, const char *options,
+static clattn_status make_program(struct entry *entry, struct runtime *runtime, const char *file, const char *options,
                                   clattn_error *error) {
-  uint8_t key[32];
+  cl_program *program = &entry->program;
+  const uint8_t *key = entry->key;
   struct text source = {0};
-  *program = NULL;
   clattn_status status = ctn_source_splice(&source, runtime->kernel_dir, file, error);
   if (status != CLATTN_OK) goto cleanup;
-  ctn_cache_key(key, runtime, source.data, source.length, options);
+  ctn_cache_key(entry->key, runtime, source.data, source.length, options);
   *program = load(runtime, key, file, options);
   if (*program != NULL) {
     atomic_fetch_add(&runtime->programs->loaded, 1);
@@ -112,7 +121,7 @@ cleanup:
 }
 
 /* Finds or makes the program; the store is locked and keeps the reference. */
-static clattn_status find_program(cl_program *program, struct runtime *runtime, const char *file, const char *options,
+static clattn_status find_program(const struct entry **program, struct runtime *runtime, const char *file, const char *options,
                                   clattn_error *error) {
   clattn_status status = CLATTN_OK;
   struct text name = {0};
@@ -121,7 +130,7 @@ static clattn_status find_program(cl_program *program, struct runtime *runtime, 
   if (name.failed) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "kernels/%s: no memory for its options", file);
   for (struct entry *at = runtime->programs->first; at != NULL; at = at->next) {
     if (strcmp(at->name, name.data) != 0) continue;
-    *program = at->program;
+    *program = at;
     goto cleanup;
   }
   entry = calloc(1, sizeof *entry);
@@ -129,13 +138,13 @@ static clattn_status find_program(cl_program *program, struct runtime *runtime, 
     status = ctn_fail(error, CLATTN_OUT_OF_MEMORY, "kernels/%s: no memory for the program store", file);
     goto cleanup;
   }
-  status = make_program(&entry->program, runtime, file, options, error);
+  status = make_program(entry, runtime, file, options, error);
   if (status != CLATTN_OK) goto cleanup;
   entry->name = name.data;
   name.data = NULL;
   entry->next = runtime->programs->first;
   runtime->programs->first = entry;
-  *program = entry->program;
+  *program = entry;
   entry = NULL;
 cleanup:
   free(entry);
@@ -146,7 +155,7 @@ cleanup:
 clattn_status ctn_kernel_create(cl_kernel *kernel, struct runtime *runtime, const char *file, const char *name,
                                 const struct specialisation *spec, clattn_error *error) {
   cl_int code = CL_SUCCESS;
-  cl_program program = NULL;
+  const struct entry *program = NULL;
   struct text options = {0};
   *kernel = NULL;
   bool failed = spec != NULL && spec->options.failed;
@@ -158,12 +167,13 @@ clattn_status ctn_kernel_create(cl_kernel *kernel, struct runtime *runtime, cons
   pthread_mutex_lock(&runtime->programs->lock);
   clattn_status status = find_program(&program, runtime, file, options.data, error);
   if (status == CLATTN_OK) {
-    *kernel = clCreateKernel(program, name, &code);
+    *kernel = clCreateKernel(program->program, name, &code);
     if (code != CL_SUCCESS) {
       *kernel = NULL;
       status = ctn_fail_cl(error, code, "clCreateKernel", "kernel %s of kernels/%s", name, file);
     }
   }
+  if (status == CLATTN_OK && trace != NULL) ctn_sha256_add(trace, program->key, sizeof program->key);
   pthread_mutex_unlock(&runtime->programs->lock);
   ctn_text_free(&options);
   return status;

@@ -3,6 +3,7 @@
 #define CTN_PROGRAM_H
 
 #include "runtime.h"
+#include "sha256.h"
 #include "text.h"
 
 struct program_store;
@@ -30,5 +31,9 @@ clattn_status ctn_kernel_create(cl_kernel *kernel, struct runtime *runtime, cons
 
 /* Programs compiled from source and loaded from disk since the runtime was opened. */
 void ctn_program_counts(struct runtime *runtime, uint64_t *compiled, uint64_t *loaded);
+
+/* From now on, and until called with NULL, this thread's ctn_kernel_create adds the key of each program (see disk_cache.h) to
+ * keys: what a family was made from. Returns what was set before. */
+struct sha256 *ctn_program_trace(struct sha256 *keys);
 
 #endif

@@ -11,7 +11,8 @@ static void add_reason(struct text *text, const struct family *family, const str
   ctn_text_printf(text, "%s%s: %s", text->length > 0 ? "\n" : "", family->name, reason->data != NULL ? reason->data : "");
 }
 
-static bool refused(const struct family *family, const struct request *request, struct text *reasons) {
+static bool refused(const struct family *family, const struct request *request, struct selftests *selftests,
+                    struct text *reasons) {
   clattn_path wanted = request->options.path;
   struct text reason = {0};
   bool no = false;
@@ -21,7 +22,7 @@ static bool refused(const struct family *family, const struct request *request, 
     ctn_text_printf(&reason, "the %s path was asked for", path_name(wanted));
     no = true;
   } else {
-    no = family->refuse(request, &reason);
+    no = family->refuse(request, &reason) || ctn_selftest_failed(selftests, family, &reason);
   }
   if (no) add_reason(reasons, family, &reason);
   ctn_text_free(&reason);
@@ -44,13 +45,13 @@ static clattn_status fail_unsupported(const struct text *reasons, clattn_error *
   return status;
 }
 
-clattn_status ctn_choose(const struct family **chosen, const struct request *request, struct text *reasons,
-                         clattn_error *error) {
+clattn_status ctn_choose(const struct family **chosen, const struct request *request, struct selftests *selftests,
+                         struct text *reasons, clattn_error *error) {
   const struct family *best = NULL;
   double best_cost = 0;
   const struct family *family = NULL;
   for (size_t i = 0; (family = ctn_family(i)) != NULL; i++) {
-    if (family->operation != request->problem->operation || refused(family, request, reasons)) continue;
+    if (family->operation != request->problem->operation || refused(family, request, selftests, reasons)) continue;
     const double cost = family->cost(request);
     const bool better = best == NULL || cost < best_cost;
     const struct family *loser = better ? best : family;

@@ -5,6 +5,7 @@
 
 #include "descriptor.h"
 #include "program.h"
+#include "selftest.h"
 
 /* options, or the defaults, checked. */
 static clattn_status read_options(clattn_context_options *options, const clattn_context_options *in, clattn_error *error) {
@@ -30,8 +31,11 @@ static clattn_status make_context(clattn_context **out, const clattn_context_opt
   clattn_context *context = calloc(1, sizeof *context);
   if (context == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "context: no memory");
   atomic_init(&context->references, 1);
-  const clattn_status status = ctn_pool_create(&context->pool, options->threads, error);
+  context->no_selftest = options->no_selftest != 0;
+  clattn_status status = ctn_selftests_create(&context->selftests, error);
+  if (status == CLATTN_OK) status = ctn_pool_create(&context->pool, options->threads, error);
   if (status != CLATTN_OK) {
+    ctn_selftests_destroy(context->selftests);
     free(context);
     return status;
   }
@@ -120,6 +124,7 @@ void ctn_context_release(clattn_context *context) {
   if (context == NULL || atomic_fetch_sub(&context->references, 1) != 1) return;
   ctn_runtime_close(context->runtime);
   ctn_pool_destroy(context->pool);
+  ctn_selftests_destroy(context->selftests);
   free(context);
 }
 

@@ -7,10 +7,14 @@
 #include "pool.h"
 #include "runtime.h"
 
+struct selftests;
+
 struct clattn_context {
   atomic_int references;
   struct runtime *runtime; /* NULL: the host alone */
   struct pool *pool;
+  struct selftests *selftests;
+  bool no_selftest;
 };
 
 void ctn_context_retain(clattn_context *context);

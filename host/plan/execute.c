@@ -62,8 +62,7 @@ static clattn_status write_inputs(clattn_plan *plan, void *const table[TENSOR_CO
     const struct tensor_info *info = &plan->problem.tensor[i];
     if (!info->used || info->result) continue;
     const size_t bytes = (size_t)info->extent * info->element;
-    const cl_int code =
-        clEnqueueWriteBuffer(plan->context->runtime->queue, plan->buffers[i], CL_FALSE, 0, bytes, table[i], 0, NULL, NULL);
+    const cl_int code = clEnqueueWriteBuffer(plan->queue, plan->buffers[i], CL_FALSE, 0, bytes, table[i], 0, NULL, NULL);
     if (code != CL_SUCCESS) {
       return ctn_fail_cl(error, code, "clEnqueueWriteBuffer", "%s, %zu bytes", ctn_tensor_name((enum tensor)i), bytes);
     }
@@ -92,7 +91,7 @@ static clattn_status read_results(clattn_plan *plan, const struct rows *rows, vo
     if (!info->used || !info->result) continue;
     const bool dense = i == T_OUT && rows->gaps;
     const size_t bytes = device_bytes(&plan->problem, (enum tensor)i, rows);
-    const cl_int code = clEnqueueReadBuffer(plan->context->runtime->queue, plan->buffers[i], CL_TRUE, 0, bytes,
+    const cl_int code = clEnqueueReadBuffer(plan->queue, plan->buffers[i], CL_TRUE, 0, bytes,
                                             dense ? plan->dense_out : table[i], 0, NULL, NULL);
     if (code != CL_SUCCESS) {
       return ctn_fail_cl(error, code, "clEnqueueReadBuffer", "%s, %zu bytes", ctn_tensor_name((enum tensor)i), bytes);
@@ -112,7 +111,6 @@ static clattn_status order(const struct chain *chain, clattn_error *error) {
 
 static clattn_status run_on_device(clattn_plan *plan, const clattn_arrays *arrays, clattn_error *error) {
   const struct rows rows = result_rows(&plan->problem);
-  struct runtime *runtime = plan->context->runtime;
   struct chain chain = {0};
   struct call call = {
       .out = rows.dense, .dropout_seed = arrays->dropout_seed, .dropout_offset = arrays->dropout_offset, .chain = &chain};
@@ -124,7 +122,7 @@ static clattn_status run_on_device(clattn_plan *plan, const clattn_arrays *array
     call.tensor[i] = (struct slice){plan->buffers[i], 0};
   call.workspace = (struct slice){plan->workspace, 0};
   status = write_inputs(plan, table, error);
-  if (status == CLATTN_OK) status = ctn_chain_begin(&chain, runtime->queue, 0, NULL, NULL, error);
+  if (status == CLATTN_OK) status = ctn_chain_begin(&chain, plan->queue, 0, NULL, NULL, error);
   if (status == CLATTN_OK) {
     status = order(&chain, error);
     if (status == CLATTN_OK) status = plan->family->enqueue(plan->state, &call, error);
@@ -133,7 +131,7 @@ static clattn_status run_on_device(clattn_plan *plan, const clattn_arrays *array
   }
   if (status == CLATTN_OK) status = read_results(plan, &rows, table, error);
   /* After a failure the device may still read the caller's arrays. */
-  if (status != CLATTN_OK) clFinish(runtime->queue);
+  if (status != CLATTN_OK) clFinish(plan->queue);
   return status;
 }
 

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "descriptor.h"
+#include "program.h"
 #include "registry.h"
+#include "selftest.h"
 
 enum { HOST_ALIGNMENT = 64 };
 
@@ -34,7 +36,7 @@ clattn_status ctn_plan_allocate_workspace(clattn_plan *plan, clattn_error *error
   return ctn_fail_cl(error, code, "clCreateBuffer", "workspace, %zu bytes", plan->workspace_size);
 }
 
-static clattn_status allocate(clattn_plan *plan, clattn_error *error) {
+clattn_status ctn_plan_allocate(clattn_plan *plan, clattn_error *error) {
   plan->workspace_size = plan->family->workspace(plan->state);
   if (!plan->family->on_host) {
     return plan->options.user_workspace ? CLATTN_OK : ctn_plan_allocate_workspace(plan, error);
@@ -52,19 +54,39 @@ static clattn_status write_description(clattn_plan *plan, const struct text *rea
   ctn_text_printf(text, "family: %s (%s)\n", plan->family->name, plan->family->summary);
   ctn_text_printf(text, "runs on: %s\n", plan->family->on_host || device == NULL ? "the host" : device->name);
   plan->family->describe(plan->state, text);
+  if (!plan->family->on_host) {
+    ctn_text_printf(text, "self-test: %s\n", plan->context->no_selftest ? "not run" : "passed on this device");
+  }
   ctn_text_printf(text, "workspace: %zu bytes\n", plan->workspace_size);
   if (reasons->length > 0) ctn_text_printf(text, "not chosen:\n%s\n", reasons->data);
   return text->failed ? ctn_fail(error, CLATTN_OUT_OF_MEMORY, "plan: no memory for its description") : CLATTN_OK;
+}
+
+/* Chooses and prepares families until one is sound: each that fails its self-test is out of service from then on. */
+static clattn_status prepare_sound(clattn_plan *plan, struct text *reasons, clattn_error *error) {
+  const struct request request = {&plan->problem, plan->options, plan->context->runtime, plan->context->pool};
+  for (;;) {
+    struct sha256 programs;
+    ctn_text_free(reasons);
+    clattn_status status = ctn_choose(&plan->family, &request, plan->context->selftests, reasons, error);
+    if (status != CLATTN_OK) return status;
+    ctn_sha256_start(&programs);
+    ctn_program_trace(&programs);
+    status = plan->family->prepare(&plan->state, &request, error);
+    ctn_program_trace(NULL);
+    if (status != CLATTN_OK || plan->family->on_host || plan->context->no_selftest) return status;
+    if (ctn_selftest_passes(plan->context, &request, plan->family, &programs)) return CLATTN_OK;
+    plan->family->release(plan->state);
+    plan->state = NULL;
+  }
 }
 
 /* What all creates share, after the problem was validated into plan->problem. */
 static clattn_status finish_plan(clattn_plan *plan, const clattn_plan_options *options, clattn_error *error) {
   struct text reasons = {0};
   clattn_status status = read_options(&plan->options, options, error);
-  const struct request request = {&plan->problem, plan->options, plan->context->runtime, plan->context->pool};
-  if (status == CLATTN_OK) status = ctn_choose(&plan->family, &request, &reasons, error);
-  if (status == CLATTN_OK) status = plan->family->prepare(&plan->state, &request, error);
-  if (status == CLATTN_OK) status = allocate(plan, error);
+  if (status == CLATTN_OK) status = prepare_sound(plan, &reasons, error);
+  if (status == CLATTN_OK) status = ctn_plan_allocate(plan, error);
   if (status == CLATTN_OK) status = write_description(plan, &reasons, error);
   ctn_text_free(&reasons);
   return status;
@@ -79,6 +101,7 @@ static clattn_status start_plan(clattn_plan **plan, clattn_plan **out, clattn_co
   if (*plan == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "plan: no memory");
   ctn_context_retain(context);
   (*plan)->context = context;
+  (*plan)->queue = context->runtime != NULL ? context->runtime->queue : NULL;
   return CLATTN_OK;
 }
 
@@ -116,8 +139,7 @@ const char *clattn_plan_family(const clattn_plan *plan) {
   return plan != NULL ? plan->family->name : "";
 }
 
-void clattn_plan_destroy(clattn_plan *plan) {
-  if (plan == NULL) return;
+void ctn_plan_clear(clattn_plan *plan) {
   if (plan->state != NULL) plan->family->release(plan->state);
   if (plan->workspace != NULL) clReleaseMemObject(plan->workspace);
   for (int i = 0; i < TENSOR_COUNT; i++) {
@@ -126,6 +148,11 @@ void clattn_plan_destroy(clattn_plan *plan) {
   free(plan->dense_out);
   free(plan->host_workspace);
   ctn_text_free(&plan->description);
+}
+
+void clattn_plan_destroy(clattn_plan *plan) {
+  if (plan == NULL) return;
+  ctn_plan_clear(plan);
   ctn_context_release(plan->context);
   free(plan);
 }

@@ -12,6 +12,7 @@ enum { WORKSPACE_ALIGNMENT = 128 };
 
 struct clattn_plan {
   clattn_context *context; /* retained */
+  cl_command_queue queue;  /* of clattn_plan_execute: the runtime's, or a self-test's own */
   struct problem problem;
   clattn_plan_options options;
   const struct family *family;
@@ -23,6 +24,10 @@ struct clattn_plan {
   cl_mem buffers[TENSOR_COUNT]; /* device copies of the host arrays: made by the first clattn_plan_execute */
   void *dense_out;              /* where a strided out is read back to before its rows are put in place */
 };
+
+/* Sizes the workspace of a prepared plan and allocates it; and releases all that a plan holds but the context. */
+clattn_status ctn_plan_allocate(clattn_plan *plan, clattn_error *error);
+void ctn_plan_clear(clattn_plan *plan);
 
 /* Makes the plan's workspace on the device, if it needs one and has none. */
 clattn_status ctn_plan_allocate_workspace(clattn_plan *plan, clattn_error *error);

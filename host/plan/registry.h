@@ -2,14 +2,14 @@
 #ifndef CTN_REGISTRY_H
 #define CTN_REGISTRY_H
 
-#include "family.h"
+#include "selftest.h"
 
 /* Row `index`, or NULL past the last. */
 const struct family *ctn_family(size_t index);
 
 /* The cheapest family that takes the request; `reasons` receives a line for every other one of the operation. None:
  * UNSUPPORTED, with the reasons in the error. */
-clattn_status ctn_choose(const struct family **chosen, const struct request *request, struct text *reasons,
-                         clattn_error *error);
+clattn_status ctn_choose(const struct family **chosen, const struct request *request, struct selftests *selftests,
+                         struct text *reasons, clattn_error *error);
 
 #endif

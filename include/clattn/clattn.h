@@ -158,14 +158,19 @@ typedef struct clattn_context_options {
   int threads;                    /* threads of the CPU path; 0: one a processor */
   clattn_log_callback log;        /* or NULL */
   void *log_user;
+  int no_selftest; /* 1: trust kernels without the self-test at their first use (for working on kernels) */
 } clattn_context_options;
 
 #define CLATTN_CONTEXT_OPTIONS_INIT \
-  { sizeof(clattn_context_options), -1, NULL, CLATTN_DEVICE_ANY, NULL, NULL, 0, 0, NULL, NULL }
+  { sizeof(clattn_context_options), -1, NULL, CLATTN_DEVICE_ANY, NULL, NULL, 0, 0, NULL, NULL, 0 }
 
 /*
  * Opens a device (or none: CLATTN_DEVICE_HOST) and what belongs to it: command queue, program cache, thread pool. options may
- * be NULL for the defaults. Errors: INVALID_ARGUMENT, NO_DEVICE (the text lists the devices there are), OPENCL_FAILED,
+ * be NULL for the defaults. The first plan that would use a kernel family on the device runs it on a few small problems and
+ * compares with the reference: drivers miscompile kernels. A family that fails is out of service for this context, which the log
+ * callback is told as a WARNING and clattn_plan_describe tells; one that passes is remembered beside its compiled programs.
+ *
+ * Errors: INVALID_ARGUMENT, NO_DEVICE (the text lists the devices there are), OPENCL_FAILED,
  * OUT_OF_MEMORY, IO_FAILED (the kernel folder).
  */
 CLATTN_API clattn_status clattn_context_create(clattn_context **context, const clattn_context_options *options,

@@ -42,6 +42,7 @@ endforeach()
 set(ENV{RUSTICL_ENABLE} llvmpipe)
 set(ENV{CLATTN_CACHE_DIR} "${CACHE}")
 set(ENV{CLATTN_KERNEL_DIR} "${WORK}/${NAME}")
+set(ENV{CLATTN_NO_SELFTEST} 1) # it would refuse most mutations before a check sees them
 file(MAKE_DIRECTORY "${CACHE}")
 file(REMOVE_RECURSE "${WORK}/${NAME}")
 file(COPY "${KERNELS}/" DESTINATION "${WORK}/${NAME}")
