@@ -86,14 +86,15 @@ static int work_index(const char *name) {
 }
 
 /* The paths to time: the one asked for, or those that there are. */
-static void choose_paths(struct bench *bench, clattn_path asked) {
+static void choose_paths(struct bench *bench, const clattn_plan_options *options) {
+  const clattn_path asked = options->path;
   static const struct bench_path all[BENCH_PATHS] = {{"fused", CLATTN_PATH_FUSED, false},
                                                      {"staged", CLATTN_PATH_STAGED, false},
                                                      {"cpu", CLATTN_PATH_CPU, true},
                                                      {"reference", CLATTN_PATH_REFERENCE, true}};
   for (int i = 0; i < BENCH_PATHS; i++) {
     if (asked != CLATTN_PATH_AUTO ? all[i].path != asked : all[i].path == CLATTN_PATH_REFERENCE) continue;
-    if (!all[i].on_host && !bench->device) continue;
+    if (all[i].on_host ? options->no_host != 0 : bench->device == NULL) continue;
     bench->paths[bench->path_count++] = all[i];
   }
 }
@@ -152,9 +153,9 @@ static int bench_all(struct bench *bench, const struct bench_args *own) {
     code = ctn_fail_job(bench->command, "%s", error.text);
     goto cleanup;
   }
-  choose_paths(bench, common->plan.path);
+  choose_paths(bench, &common->plan);
   if (bench->path_count == 0) {
-    code = ctn_fail_job(bench->command, "there is no OpenCL device for this path; `clattn devices` lists what there is");
+    code = ctn_fail_job(bench->command, "no OpenCL device for these paths; `clattn devices` lists what there is");
     goto cleanup;
   }
   if (!add_works(bench, &own->args)) {
