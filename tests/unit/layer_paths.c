@@ -182,8 +182,7 @@ static void *compose(clattn_context *context, const struct layer_data *d) {
   clattn_plan_destroy(plan);
   clattn_projection p = CLATTN_PROJECTION_INIT;
   p.dtype = c->dtype, p.batch = c->batch, p.length = c->q_len;
-  p.in_features = c->q_heads, p.head_dim = c->out_features, p.has_bias = d->typed[D_BO] != NULL;
-  p.in_features = c->q_heads * c->head_dim_v;
+  p.in_features = c->q_heads * c->head_dim_v, p.head_dim = c->out_features, p.has_bias = d->typed[D_BO] != NULL;
   /* [batch, heads, length, dim] to [batch, length, heads * dim] by hand. */
   char *merged = malloc(rows * (size_t)p.in_features * element);
   assert_non_null(merged);
