@@ -167,8 +167,8 @@ typedef struct clattn_context_options {
 /*
  * Opens a device (or none: CLATTN_DEVICE_HOST) and what belongs to it: command queue, program cache, thread pool. options may
  * be NULL for the defaults. The first plan that would use a kernel family on the device runs it on a few small problems and
- * compares with the reference: drivers miscompile kernels. A family that fails is out of service for this context, which the log
- * callback is told as a WARNING and clattn_plan_describe tells; one that passes is remembered beside its compiled programs.
+ * compares with the reference: drivers miscompile kernels. A family that fails is out of service for this context, which the
+ * log callback is told as a WARNING and clattn_plan_describe tells; one that passes is remembered beside its compiled programs.
  *
  * Errors: INVALID_ARGUMENT, NO_DEVICE (the text lists the devices there are), OPENCL_FAILED,
  * OUT_OF_MEMORY, IO_FAILED (the kernel folder).
