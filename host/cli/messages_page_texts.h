@@ -34,15 +34,18 @@ MESSAGE(NAME_WEIGHTS, "Attention weights", "어텐션 가중치")
 MESSAGE(NAME_OUTPUT, "Output", "출력")
 MESSAGE(NAME_MASKED, "Masked scores", "마스크한 점수")
 MESSAGE(NAME_WEIGHTS_MASKED, "Attention weights with the mask", "마스크를 적용한 어텐션 가중치")
+MESSAGE(NAME_PROJECTED, "Output projection", "출력 투영")
+MESSAGE(NAME_PROJECTED_MASKED, "Output projection with the mask", "마스크를 적용한 출력 투영")
 MESSAGE(NAME_OUTPUT_MASKED, "Output with the mask", "마스크를 적용한 출력")
 
 /* -------------------------------------------------------------------------------------------------------------- the page */
 MESSAGE(PAGE_TITLE, "Attention, step by step", "한 단계씩 보는 어텐션")
-MESSAGE(PAGE_LEAD,
-        "This page tells one run of clattn in order, from the input to the attention's output. Every step shows its formula, "
-        "its numbers as a picture and as a table, and how far they are from the same numbers computed in another way.",
-        "이 페이지는 clattn을 한 번 실행한 과정을 입력부터 어텐션의 출력까지 순서대로 보여 줍니다. 단계마다 수식, 숫자를 나타낸 "
-        "그림과 표, 그리고 다른 방법으로 계산한 숫자와의 차이가 나옵니다.")
+MESSAGE(
+    PAGE_LEAD,
+    "This page tells one run of clattn in order, from the input to the attention's output. Every step shows its formula, "
+    "its numbers as a picture and as a table, and how far they are from the same numbers computed in another way.",
+    "이 페이지는 clattn을 한 번 실행한 과정을 입력부터 어텐션의 출력까지 순서대로 보여 줍니다. 단계마다 수식, 숫자를 나타낸 "
+    "그림과 표, 그리고 다른 방법으로 계산한 숫자와의 차이가 나옵니다.")
 MESSAGE(PAGE_WHOLE, "The whole computation in one line:", "전체 계산을 한 줄로 쓰면 다음과 같습니다.")
 MESSAGE(PAGE_CONTENTS, "Contents", "차례")
 MESSAGE(PAGE_TENSOR, "tensor", "텐서")
@@ -50,18 +53,19 @@ MESSAGE(PAGE_SHAPE, "shape", "형상")
 MESSAGE(PAGE_NUMBERS, "The numbers as a table", "숫자를 표로 보기")
 MESSAGE(PAGE_VOCABULARY, "The vocabulary, with each word's token id", "어휘와 단어마다의 토큰 번호")
 MESSAGE(PAGE_IMAGE, "Heat map: %s", "히트맵: %s")
-MESSAGE(PAGE_HOW_TO_READ,
-        "How to read a picture of weights: each row is a word that asks (query), each column a word that is asked (key). A "
-        "row's cells add up to 1: they say how the query shares its attention among the keys.",
-        "가중치 그림을 읽는 법: 각 행은 묻는 단어(쿼리), 각 열은 질문을 받는 단어(키)입니다. 한 행의 칸을 모두 더하면 1이 되며, "
-        "쿼리가 자신의 주목을 키들에 어떻게 나누는지를 나타냅니다.")
-MESSAGE(PAGE_TEXT_MASKED,
-        "The same once more with the mask: before the softmax the score of an excluded key becomes minus infinity, so that "
-        "exp() makes its weight exactly 0. Rows without excluded keys keep their numbers.",
-        "이번에는 마스크를 적용해 같은 계산을 합니다. 소프트맥스를 하기 전에 제외할 키의 점수를 음의 무한대로 바꾸면 exp()를 거쳐 "
-        "가중치가 정확히 0이 됩니다. 제외된 키가 없는 행의 숫자는 그대로입니다.")
-MESSAGE(PAGE_TEXT_OUTPUT,
-        "Each word's output is a mixture of all words' values: each value counts as much as its weight says.",
+MESSAGE(
+    PAGE_HOW_TO_READ,
+    "How to read a picture of weights: each row is a word that asks (query), each column a word that is asked (key). A "
+    "row's cells add up to 1: they say how the query shares its attention among the keys.",
+    "가중치 그림을 읽는 법: 각 행은 묻는 단어(쿼리), 각 열은 질문을 받는 단어(키)입니다. 한 행의 칸을 모두 더하면 1이 되며, "
+    "쿼리가 자신의 주목을 키들에 어떻게 나누는지를 나타냅니다.")
+MESSAGE(
+    PAGE_TEXT_MASKED,
+    "The same once more with the mask: before the softmax the score of an excluded key becomes minus infinity, so that "
+    "exp() makes its weight exactly 0. Rows without excluded keys keep their numbers.",
+    "이번에는 마스크를 적용해 같은 계산을 합니다. 소프트맥스를 하기 전에 제외할 키의 점수를 음의 무한대로 바꾸면 exp()를 거쳐 "
+    "가중치가 정확히 0이 됩니다. 제외된 키가 없는 행의 숫자는 그대로입니다.")
+MESSAGE(PAGE_TEXT_OUTPUT, "Each word's output is a mixture of all words' values: each value counts as much as its weight says.",
         "각 단어의 출력은 모든 단어의 값을 섞은 것입니다. 값마다 가중치만큼 들어갑니다.")
 MESSAGE(PAGE_POSITIONS, "The picture has all %d positions that are computed; the run uses the first %d.",
         "그림에는 계산한 위치 %d개가 모두 나오며, 이 실행에서는 처음 %d개를 씁니다.")
@@ -73,12 +77,12 @@ MESSAGE(PAGE_TEXT_COMPARED,
         "왼쪽은 마스크가 없을 때의 가중치, 오른쪽은 마스크를 적용한 가중치입니다. 마스크로 제외된 키는 열이 지워지고, 그 몫은 "
         "나머지 키에 비례하여 나뉩니다. [PAD] 행도 계산되지만 그 출력을 읽는 곳은 없습니다.")
 MESSAGE(PAGE_HEADS, "All heads", "모든 헤드")
-MESSAGE(PAGE_TEXT_HEADS,
-        "Every head has queries, keys and values of its own, so that each can attend to something else.",
+MESSAGE(PAGE_TEXT_HEADS, "Every head has queries, keys and values of its own, so that each can attend to something else.",
         "헤드마다 쿼리, 키, 값이 따로 있으므로 저마다 다른 곳에 주목할 수 있습니다.")
 MESSAGE(PAGE_FOOT, "Written by clattn %s. The same pictures lie beside this page as PNG and SVG files.",
         "clattn %s 작성. 이 페이지와 같은 폴더에 그림이 PNG와 SVG 파일로도 있습니다.")
-MESSAGE(PAGE_WRITTEN, "%s: %d pictures as PNG and SVG, and index.html to read", "%s: PNG와 SVG 그림 %d개, 읽을 페이지는 index.html")
+MESSAGE(PAGE_WRITTEN, "%s: %d pictures as PNG and SVG, and index.html to read",
+        "%s: PNG와 SVG 그림 %d개, 읽을 페이지는 index.html")
 MESSAGE(PAGE_NO_FONT,
         "note: no installed font has some of the letters in the pictures, so they show boxes there; install one for Korean, "
         "for example Debian's package fonts-nanum",

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "walkthrough.h"
+#include "walkthrough_own.h"
 
 /* The paths that a step can have taken, by the family that ran: the host's two have a family each, the last stands for all
  * families of the device. */
@@ -72,9 +73,60 @@ void ctn_walk_describe_paths(struct text *text, const struct walk *walk) {
   }
 }
 
+void ctn_walk_describe_model(struct text *text, const struct walk *walk) {
+  if (!walk->own && walk->heads == 1 && !walk->causal) return;
+  const struct walk_step *query = ctn_walk_step(walk, "query");
+  const long long width = (long long)query->shape[query->rank - 1];
+  if (walk->heads == 1) {
+    ctn_text_printf(text, ctn_message(MSG_MODEL_ONE_HEAD), width);
+  } else {
+    ctn_text_printf(text, ctn_message(MSG_MODEL_HEADS), width, walk->heads, width / walk->heads);
+  }
+  if (walk->causal) ctn_text_printf(text, ", %s", ctn_message(MSG_MODEL_CAUSAL));
+  ctn_text_printf(text, "\n");
+  if (!walk->own) return;
+  const struct walk_request *request = &walk->own->request;
+  if (request->weights) {
+    ctn_text_printf(text, ctn_message(MSG_MODEL_FILE), request->weights);
+  } else {
+    ctn_text_printf(text, ctn_message(MSG_MODEL_RANDOM), (unsigned long long)request->seed);
+  }
+  ctn_text_printf(text, "\n");
+}
+
+void ctn_walk_describe_checks(struct text *text, const struct walk *walk) {
+  const bool reference = strcmp(ctn_walk_path(&walk->steps[0]), "reference") == 0;
+  ctn_text_printf(text, ctn_message(walk->own ? MSG_CHECK_OWN : MSG_CHECK_STORED), WALK_TOLERANCE);
+  ctn_text_printf(text, "\n");
+  if (!walk->own && (walk->heads > 1 || walk->causal)) ctn_text_printf(text, "%s\n", ctn_message(MSG_CHECK_CHANGED));
+  if (reference) ctn_text_printf(text, "%s\n", ctn_message(walk->own ? MSG_CHECK_NOTHING : MSG_CHECK_ONLY_STORED));
+}
+
+bool ctn_walk_describe_closing(struct text *text, const struct walk *walk) {
+  double difference;
+  const struct walk_step *worst = ctn_walk_worst(walk, &difference);
+  const bool agrees = ctn_walk_agrees(worst);
+  if (walk->own) {
+    ctn_text_printf(text, ctn_message(MSG_CLOSING_OWN), walk->step_count, worst->name, difference);
+  } else {
+    ctn_text_printf(text, ctn_message(MSG_CLOSING), walk->step_count, difference, worst->name);
+  }
+  ctn_text_printf(text, " ");
+  if (agrees && walk->own) {
+    ctn_text_printf(text, "%s", ctn_message(MSG_CLOSING_AGREES_OWN));
+  } else {
+    ctn_text_printf(text, ctn_message(agrees ? MSG_CLOSING_AGREES : MSG_CLOSING_TOO_FAR), worst->allowed);
+  }
+  return agrees;
+}
+
 bool ctn_walk_describe_check(struct text *text, const struct walk_step *step) {
-  const bool agrees = step->from_reference <= WALK_TOLERANCE && step->from_stored <= WALK_TOLERANCE;
-  ctn_text_printf(text, ctn_message(MSG_DIFFERENCE_STORED), step->from_reference, step->from_stored,
-                  ctn_message(agrees ? MSG_AGREES : MSG_TOO_FAR));
+  const bool agrees = ctn_walk_agrees(step);
+  const char *verdict = ctn_message(agrees ? MSG_AGREES : MSG_TOO_FAR);
+  if (step->stored) {
+    ctn_text_printf(text, ctn_message(MSG_DIFFERENCE_STORED), step->from_reference, step->from_stored, verdict);
+  } else {
+    ctn_text_printf(text, ctn_message(MSG_DIFFERENCE_REFERENCE), step->from_reference, verdict);
+  }
   return agrees;
 }

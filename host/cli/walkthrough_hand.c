@@ -31,7 +31,7 @@ void ctn_walk_print_hand_label(void) {
 }
 
 void ctn_walk_print_by_hand(const char *cell, const struct walk_factors *a, const struct walk_factors *b, int count,
-                            int decimals) {
+                            const float *bias, int decimals) {
   const int indent = WALK_HAND_INDENT + ctn_display_width(cell);
   int column = indent;
   double sum = 0;
@@ -43,8 +43,20 @@ void ctn_walk_print_by_hand(const char *cell, const struct walk_factors *a, cons
     format_factor(left, x, a->decimals);
     format_factor(right, y, b->decimals);
     snprintf(term, sizeof term, " %c %s * %s", i == 0 ? '=' : '+', left, right);
-    print_wrapped(term, indent, &column);
+    if (i < WALK_SHOWN_TERMS) print_wrapped(term, indent, &column);
     sum += x * y;
+  }
+  if (count > WALK_SHOWN_TERMS) {
+    char more[WALK_NUMBER_SIZE];
+    snprintf(more, sizeof more, ctn_message(MSG_MORE_TERMS), count - WALK_SHOWN_TERMS);
+    snprintf(term, sizeof term, " + %s", more);
+    print_wrapped(term, indent, &column);
+  }
+  if (bias) {
+    format_factor(left, (double)*bias, b->decimals);
+    snprintf(term, sizeof term, " + %s", left);
+    print_wrapped(term, indent, &column);
+    sum += (double)*bias;
   }
   snprintf(term, sizeof term, " = %.*f", decimals, sum);
   print_wrapped(term, indent, &column);

@@ -26,7 +26,7 @@ static bool has_tokens(const struct page *page) {
 }
 
 static void write_tokens(struct page *page) {
-  ctn_page_message(page, "", MSG_TEXT_INPUT, WALK_PADDING_ID);
+  ctn_page_message(page, "", MSG_TEXT_INPUT, (int)page->view->walk->padding_id);
   ctn_page_message(page, "shape", MSG_SHAPE_TOKENS, page->view->batch, page->view->length, page->view->batch,
                    page->view->length);
   ctn_page_sentences(page, true, false);
@@ -106,6 +106,7 @@ static bool has_mask(const struct page *page) {
 static void write_mask(struct page *page) {
   ctn_page_message(page, "", MSG_TEXT_PADDING_MASK, page->view->batch, page->view->length);
   ctn_page_sentences(page, false, true);
+  if (page->view->walk->causal) ctn_page_message(page, "", MSG_TEXT_CAUSAL_MASK);
 }
 
 static bool has_scores(const struct page *page) {
@@ -122,7 +123,7 @@ static void write_scores(struct page *page) {
   }
   ctn_page_step_head(page, "scaled_scores");
   if (has(page, "query")) {
-    const int width = ctn_view_shape(ctn_view_find(page->view, "query")).columns;
+    const int width = ctn_view_shape(ctn_view_find(page->view, "query")).columns / page->view->walk->heads;
     ctn_page_message(page, "", MSG_TEXT_SCALED, width, 4, sqrt((double)width));
   }
   ctn_page_hand_scaled(page);
@@ -156,6 +157,7 @@ static void write_output(struct page *page) {
   ctn_page_step_head(page, "output");
   if (has(page, "weights")) ctn_page_hand_output(page);
   ctn_page_step_body(page, "output");
+  ctn_page_step(page, "projected");
 }
 
 static bool has_masked(const struct page *page) {
@@ -167,6 +169,7 @@ static void write_masked(struct page *page) {
   ctn_page_step(page, "masked_scores");
   ctn_page_step(page, "weights_masked");
   ctn_page_step(page, "output_masked");
+  ctn_page_step(page, "projected_masked");
 }
 
 static bool has_compared(const struct page *page) {
@@ -246,6 +249,19 @@ static const struct section {
 
 enum { SECTIONS = sizeof sections / sizeof *sections };
 
+/* A section's title; that of the masks says which there are. */
+static enum message title_of(const struct page *page, int section) {
+  const enum message title = sections[section].title;
+  if (!page->view->walk->causal) return title;
+  if (title == MSG_TITLE_PADDING_MASK) return MSG_TITLE_MASKS;
+  if (title != MSG_TITLE_MASKED) return title;
+  const struct st_tensor *keep = stored(page, "keep_mask");
+  for (int64_t i = 0; keep && i < keep->count; i++) {
+    if (!ctn_st_i64(keep, i)) return MSG_TITLE_MASKED_BOTH;
+  }
+  return MSG_TITLE_MASKED_CAUSAL;
+}
+
 /* ------------------------------------------------------------------------------------------------------------------ document
  */
 
@@ -255,7 +271,7 @@ static void write_entry(struct page *page, enum message label, void (*describe)(
   ctn_text_printf(page->html, "<dt>%s</dt><dd>", ctn_message(label));
   for (const char *at = text.data ? text.data : ""; *at;) {
     const size_t length = strcspn(at, "\n");
-    char line[WALK_NUMBER_SIZE * 8];
+    char line[2048];
     snprintf(line, sizeof line, "%.*s", (int)length, at);
     ctn_page_escaped(page->html, line);
     at += length + (at[length] ? 1 : 0);
@@ -284,12 +300,11 @@ static void write_head(struct page *page) {
                   has_masked(page) ? " + mask" : "");
   write_entry(page, MSG_DEVICE, ctn_walk_describe_device);
   write_entry(page, MSG_PATH, ctn_walk_describe_paths);
-  ctn_text_printf(html, "<dt>%s</dt><dd>", ctn_message(MSG_CHECK));
-  ctn_text_printf(html, ctn_message(MSG_CHECK_STORED), WALK_TOLERANCE);
-  if (strcmp(ctn_walk_path(&page->view->walk->steps[0]), "reference") == 0) {
-    ctn_text_printf(html, " %s", ctn_message(MSG_CHECK_ONLY_STORED));
+  if (page->view->walk->own || page->view->walk->heads > 1 || page->view->walk->causal) {
+    write_entry(page, MSG_MODEL, ctn_walk_describe_model);
   }
-  ctn_text_printf(html, "</dd>\n</dl>\n</header>\n");
+  write_entry(page, MSG_CHECK, ctn_walk_describe_checks);
+  ctn_text_printf(html, "</dl>\n</header>\n");
 }
 
 static void write_contents(struct page *page) {
@@ -297,22 +312,18 @@ static void write_contents(struct page *page) {
   for (int i = 0; i < SECTIONS; i++) {
     if (!sections[i].present(page)) continue;
     ctn_text_printf(page->html, "<li><a href=\"#s%d\">", i + 1);
-    ctn_page_escaped(page->html, ctn_message(sections[i].title));
+    ctn_page_escaped(page->html, ctn_message(title_of(page, i)));
     ctn_text_printf(page->html, "</a></li>\n");
   }
   ctn_text_printf(page->html, "</ol></nav>\n");
 }
 
 static void write_closing(struct page *page) {
-  const struct walk *walk = page->view->walk;
-  double difference;
-  const struct walk_step *worst = ctn_walk_worst(walk, &difference);
-  const bool agrees = difference <= WALK_TOLERANCE;
-  ctn_text_printf(page->html, "<p class=\"closing%s\">", agrees ? "" : " far");
-  ctn_text_printf(page->html, ctn_message(MSG_CLOSING), walk->step_count, difference, worst->name);
-  ctn_text_printf(page->html, " ");
-  ctn_text_printf(page->html, ctn_message(agrees ? MSG_CLOSING_AGREES : MSG_CLOSING_TOO_FAR), WALK_TOLERANCE);
-  ctn_text_printf(page->html, "</p>\n");
+  struct text closing = {0};
+  const bool agrees = ctn_walk_describe_closing(&closing, page->view->walk);
+  ctn_text_printf(page->html, "<p class=\"closing%s\">%s</p>\n", agrees ? "" : " far", closing.data ? closing.data : "");
+  page->html->failed = page->html->failed || closing.failed;
+  ctn_text_free(&closing);
 }
 
 clattn_status ctn_page_write(struct text *html, const struct walk_view *view, const struct walk_pictures *pictures,
@@ -325,7 +336,7 @@ clattn_status ctn_page_write(struct text *html, const struct walk_view *view, co
   for (int i = 0; i < SECTIONS; i++) {
     if (!sections[i].present(&page)) continue;
     ctn_text_printf(html, "<section id=\"s%d\"><h2>%d. ", i + 1, ++number);
-    ctn_page_escaped(html, ctn_message(sections[i].title));
+    ctn_page_escaped(html, ctn_message(title_of(&page, i)));
     ctn_text_printf(html, "</h2>\n");
     sections[i].write(&page);
     ctn_text_printf(html, "</section>\n");

@@ -17,8 +17,8 @@ static void append_factor(struct text *html, double value) {
   ctn_text_printf(html, value < 0 ? "(%.4f)" : "%.4f", value);
 }
 
-/* " = a0 x b0 + a1 x b1 ... = SUM", from the full values. */
-static void append_sum(struct page *page, struct factors a, struct factors b, int count) {
+/* " = a0 x b0 + a1 x b1 ... + bias = SUM", from the full values; bias may be NULL. */
+static void append_sum(struct page *page, struct factors a, struct factors b, int count, const float *bias) {
   double sum = 0;
   for (int i = 0; i < count; i++) {
     const double x = (double)a.values[i * a.stride], y = (double)b.values[i * b.stride];
@@ -28,6 +28,11 @@ static void append_sum(struct page *page, struct factors a, struct factors b, in
     append_factor(page->html, y);
     ctn_text_printf(page->html, "</span>");
     sum += x * y;
+  }
+  if (bias) {
+    ctn_text_printf(page->html, " + ");
+    append_factor(page->html, (double)*bias);
+    sum += (double)*bias;
   }
   ctn_text_printf(page->html, " = <strong>%.4f</strong></p>\n", sum);
 }
@@ -78,7 +83,9 @@ void ctn_page_hand_query(struct page *page) {
   if (!input || !weight || weight->dtype != ST_F32 || weight->rank != 2) return;
   begin(page);
   append_word(page, "<var>Q</var>(", 0, "), d0");
-  append_sum(page, (struct factors){input, 1}, (struct factors){weight->data, 1}, (int)weight->shape[1]);
+  const struct st_tensor *bias = ctn_st_find(&page->view->walk->file, "bias_q");
+  append_sum(page, (struct factors){input, 1}, (struct factors){weight->data, 1}, (int)weight->shape[1],
+             bias ? bias->data : NULL);
 }
 
 void ctn_page_hand_score(struct page *page) {
@@ -88,7 +95,7 @@ void ctn_page_hand_score(struct page *page) {
   begin(page);
   append_word(page, "<var>q</var>(", 0, ") &middot; ");
   append_word(page, "<var>k</var>(", 1, ")");
-  append_sum(page, (struct factors){query, 1}, (struct factors){key + width, 1}, width);
+  append_sum(page, (struct factors){query, 1}, (struct factors){key + width, 1}, width / page->view->walk->heads, NULL);
 }
 
 void ctn_page_hand_scaled(struct page *page) {
@@ -98,8 +105,8 @@ void ctn_page_hand_scaled(struct page *page) {
   begin(page);
   append_word(page, "scaled(", 0, ", ");
   append_word(page, "", 1, ") = ");
-  ctn_text_printf(page->html, "%.4f / &radic;%d = <strong>%.4f</strong></p>\n", (double)raw[1], columns_of(page, "query"),
-                  (double)scaled[1]);
+  ctn_text_printf(page->html, "%.4f / &radic;%d = <strong>%.4f</strong></p>\n", (double)raw[1],
+                  columns_of(page, "query") / page->view->walk->heads, (double)scaled[1]);
 }
 
 void ctn_page_hand_weight(struct page *page) {
@@ -128,5 +135,5 @@ void ctn_page_hand_output(struct page *page) {
   if (!weights || !value) return;
   begin(page);
   append_word(page, "output(", 0, "), d0");
-  append_sum(page, (struct factors){weights, 1}, (struct factors){value, columns_of(page, "value")}, page->view->length);
+  append_sum(page, (struct factors){weights, 1}, (struct factors){value, columns_of(page, "value")}, page->view->length, NULL);
 }

@@ -104,9 +104,9 @@ static void append_shape(struct page *page, const struct walk_step *step) {
   static const char *const squares[] = {"", "[S]", "[S, S]", "[B, S, S]", "[B, H, S, S]"};
   const struct view_tensor *tensor = ctn_view_tensor(step->name);
   const bool square = tensor && (tensor->kind == VIEW_SCORES || tensor->kind == VIEW_WEIGHTS);
-  const int rank = step->stored->rank;
+  const int rank = step->rank;
   char shape[MESSAGE_SIZE];
-  ctn_walk_format_shape(shape, sizeof shape, step->stored);
+  ctn_walk_format_shape(shape, sizeof shape, step->rank, step->shape);
   ctn_text_printf(page->html, "<p class=\"shape\">%s <code>%s</code>, %s ", ctn_message(MSG_PAGE_TENSOR), step->name,
                   ctn_message(MSG_PAGE_SHAPE));
   if (rank > 0 && rank <= 4 && !(tensor && tensor->kind == VIEW_POSITIONS)) {

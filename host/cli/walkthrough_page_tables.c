@@ -137,11 +137,12 @@ void ctn_page_shapes(struct page *page) {
   for (int i = 0; i < page->view->walk->step_count; i++) {
     const struct walk_step *step = &page->view->walk->steps[i];
     char shape[NAME_SIZE];
-    ctn_walk_format_shape(shape, sizeof shape, step->stored);
+    ctn_walk_format_shape(shape, sizeof shape, step->rank, step->shape);
     ctn_text_printf(html, "<tr><th scope=\"row\"><code>%s</code></th>", step->name);
     append_cell(html, "td", ctn_view_title(step));
     append_cell(html, "td", shape);
-    ctn_text_printf(html, "<td>%.1e</td><td>%.1e</td></tr>\n", step->from_reference, step->from_stored);
+    ctn_text_printf(html, "<td>%.1e</td>", step->from_reference);
+    ctn_text_printf(html, step->stored ? "<td>%.1e</td></tr>\n" : "<td>&ndash;</td></tr>\n", step->from_stored);
   }
   ctn_text_printf(html, "</tbody></table></div>\n");
 }

@@ -6,6 +6,7 @@
 #include "embedded.h"
 #include "status.h"
 #include "walkthrough.h"
+#include "walkthrough_own.h"
 
 /* The words of metadata "tokens", which are separated by spaces. */
 static clattn_status split_words(struct walk *walk, clattn_error *error) {
@@ -13,15 +14,13 @@ static clattn_status split_words(struct walk *walk, clattn_error *error) {
   if (!tokens) return ctn_fail(error, CLATTN_INTERNAL, "example: no \"tokens\" in its metadata");
   const size_t size = strlen(tokens) + 1;
   walk->word_memory = malloc(size);
-  if (!walk->word_memory) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "example: no memory for its %zu bytes of words", size);
+  walk->words = calloc(size, sizeof *walk->words);
+  if (!walk->word_memory || !walk->words)
+    return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "example: no memory for its %zu bytes of words", size);
   memcpy(walk->word_memory, tokens, size);
   char *rest = NULL;
-  for (char *word = strtok_r(walk->word_memory, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-    if (walk->word_count == WALK_MAX_WORDS) {
-      return ctn_fail(error, CLATTN_INTERNAL, "example: more than %d words", (int)WALK_MAX_WORDS);
-    }
+  for (char *word = strtok_r(walk->word_memory, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
     walk->words[walk->word_count++] = word;
-  }
   return CLATTN_OK;
 }
 
@@ -40,7 +39,9 @@ void ctn_walk_close(struct walk *walk) {
     free(walk->steps[i].reference);
   }
   free(walk->word_memory);
+  free(walk->words);
   ctn_st_clear(&walk->file);
+  ctn_walk_own_free(walk->own);
   memset(walk, 0, sizeof *walk);
 }
 
@@ -103,23 +104,37 @@ void ctn_walk_unplan(struct walk_plans *plans) {
 
 /* ------------------------------------------------------------------------------------------------------------------- steps */
 
-static clattn_status add_step(struct walk *walk, const struct walk_plans *plans, const char *name, struct walk_step **step,
-                              clattn_error *error) {
+static bool has_shape(const struct st_tensor *tensor, const struct walk_shape *shape) {
+  bool same = tensor->dtype == ST_F32 && tensor->rank == shape->rank && tensor->count > 0;
+  for (int i = 0; same && i < shape->rank; i++)
+    same = tensor->shape[i] == shape->size[i];
+  return same;
+}
+
+static clattn_status add_step(struct walk *walk, const struct walk_plans *plans, const char *name,
+                              const struct walk_shape *shape, bool is_stored, struct walk_step **step, clattn_error *error) {
   *step = NULL;
   if (!name) return CLATTN_OK;
-  const struct st_tensor *stored = ctn_st_find(&walk->file, name);
-  if (!stored || stored->dtype != ST_F32 || stored->count < 1 || walk->step_count == WALK_MAX_STEPS) {
-    return ctn_fail(error, CLATTN_INTERNAL, "example: %s is not there as an F32 tensor, or one step too many", name);
+  const struct st_tensor *stored = is_stored ? ctn_st_find(&walk->file, name) : NULL;
+  if ((is_stored && (!stored || !has_shape(stored, shape))) || walk->step_count == WALK_MAX_STEPS) {
+    return ctn_fail(error, CLATTN_INTERNAL,
+                    "example: %s is not there as an F32 tensor of the right shape, or one step too many", name);
   }
   struct walk_step *added = &walk->steps[walk->step_count++];
   added->name = name;
   added->operation = plans->operation;
   added->family = clattn_plan_family(plans->plan);
   added->stored = stored;
-  added->values = calloc((size_t)stored->count, sizeof *added->values);
-  added->reference = calloc((size_t)stored->count, sizeof *added->reference);
+  added->rank = shape->rank;
+  added->count = 1;
+  for (int i = 0; i < shape->rank; i++) {
+    added->shape[i] = shape->size[i];
+    added->count *= shape->size[i];
+  }
+  added->values = calloc((size_t)added->count, sizeof *added->values);
+  added->reference = calloc((size_t)added->count, sizeof *added->reference);
   if (!added->values || !added->reference) {
-    return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "%s: no memory for %lld numbers", name, (long long)stored->count);
+    return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "%s: no memory for %lld numbers", name, (long long)added->count);
   }
   *step = added;
   return CLATTN_OK;
@@ -133,12 +148,23 @@ static double distance(double got, double want) {
 }
 
 static void compare(struct walk_step *step) {
-  for (int64_t i = 0; i < step->stored->count; i++) {
+  for (int64_t i = 0; i < step->count; i++) {
+    step->from_reference = fmax(step->from_reference, distance(step->values[i], step->reference[i]));
+    if (!step->stored) continue;
     double stored = ctn_st_f64(step->stored, i);
     if (stored <= WALK_FILLER) stored = -INFINITY;
-    step->from_reference = fmax(step->from_reference, distance(step->values[i], step->reference[i]));
     step->from_stored = fmax(step->from_stored, distance(step->values[i], stored));
   }
+}
+
+/* The largest finite size among a result's numbers, 1 at least. */
+static double magnitude(const struct walk_step *step) {
+  double largest = 1;
+  for (int64_t i = 0; step && i < step->count; i++) {
+    const double size = fabs((double)step->reference[i]);
+    if (isfinite(size)) largest = fmax(largest, size);
+  }
+  return largest;
 }
 
 clattn_status ctn_walk_run(struct walk *walk, const struct walk_plans *plans, const clattn_arrays *inputs,
@@ -147,7 +173,8 @@ clattn_status ctn_walk_run(struct walk *walk, const struct walk_plans *plans, co
   const char *const names[RESULTS] = {results->scores_raw, results->scores_masked, results->weights, results->out};
   struct walk_step *steps[RESULTS] = {NULL};
   for (int i = 0; i < RESULTS; i++) {
-    const clattn_status status = add_step(walk, plans, names[i], &steps[i], error);
+    const clattn_status status = add_step(walk, plans, names[i], i < RESULTS - 1 ? &results->scores_shape : &results->out_shape,
+                                          !walk->own && !results->changed, &steps[i], error);
     if (status != CLATTN_OK) return status;
   }
   for (int turn = 0; turn < 2; turn++) {
@@ -163,8 +190,12 @@ clattn_status ctn_walk_run(struct walk *walk, const struct walk_plans *plans, co
     const clattn_status status = clattn_plan_execute(turn == 0 ? plans->plan : plans->reference, &arrays, error);
     if (status != CLATTN_OK) return status;
   }
+  /* Float32 errs in proportion: with one's own input numbers may be of any size, and weights err as their scores do. */
+  double scores = fmax(magnitude(steps[0]), magnitude(steps[1]));
   for (int i = 0; i < RESULTS; i++) {
-    if (steps[i]) compare(steps[i]);
+    if (!steps[i]) continue;
+    compare(steps[i]);
+    steps[i]->allowed = WALK_TOLERANCE * (walk->own ? scores * (i == RESULTS - 1 ? magnitude(steps[i]) : 1) : 1);
   }
   return CLATTN_OK;
 }
@@ -180,15 +211,20 @@ const float *ctn_walk_values(const struct walk *walk, const char *name) {
   return ctn_walk_step(walk, name)->values;
 }
 
+double ctn_walk_difference(const struct walk_step *step) {
+  return fmax(step->from_reference, step->from_stored);
+}
+
+bool ctn_walk_agrees(const struct walk_step *step) {
+  return ctn_walk_difference(step) <= step->allowed;
+}
+
 const struct walk_step *ctn_walk_worst(const struct walk *walk, double *difference) {
   const struct walk_step *worst = &walk->steps[0];
-  *difference = -1;
-  for (int i = 0; i < walk->step_count; i++) {
-    const double farthest = fmax(walk->steps[i].from_reference, walk->steps[i].from_stored);
-    if (farthest > *difference) {
-      *difference = farthest;
-      worst = &walk->steps[i];
-    }
+  for (int i = 1; i < walk->step_count; i++) {
+    const struct walk_step *step = &walk->steps[i];
+    if (ctn_walk_difference(step) / step->allowed > ctn_walk_difference(worst) / worst->allowed) worst = step;
   }
+  *difference = ctn_walk_difference(worst);
   return worst;
 }

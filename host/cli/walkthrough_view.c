@@ -23,6 +23,8 @@ static const struct view_tensor tensors[] = {
     {"scaled_scores", VIEW_SCORES, MSG_NAME_SCALED, "scaled = scores / &radic;" VAR("d")},
     {"weights", VIEW_WEIGHTS, MSG_NAME_WEIGHTS, "weights = softmax(scaled)"},
     {"output", VIEW_VECTORS, MSG_NAME_OUTPUT, "output = weights &middot; " VAR("V")},
+    {"projected", VIEW_VECTORS, MSG_NAME_PROJECTED, "projected = output " VAR("W") "<sub>O</sub><sup>T</sup>"},
+    {"projected_masked", VIEW_VECTORS, MSG_NAME_PROJECTED_MASKED, "projected = output " VAR("W") "<sub>O</sub><sup>T</sup>"},
     {"masked_scores", VIEW_SCORES, MSG_NAME_MASKED, "masked = scaled + mask, &ensp; mask &isin; {0, &minus;&infin;}"},
     {"weights_masked", VIEW_WEIGHTS, MSG_NAME_WEIGHTS_MASKED, "weights = softmax(masked)"},
     {"output_masked", VIEW_VECTORS, MSG_NAME_OUTPUT_MASKED, "output = weights &middot; " VAR("V")},
@@ -46,8 +48,8 @@ const char *ctn_view_title(const struct walk_step *step) {
 }
 
 struct view_shape ctn_view_shape(const struct walk_step *step) {
-  const int rank = step->stored->rank;
-  const int64_t *shape = step->stored->shape;
+  const int rank = step->rank;
+  const int64_t *shape = step->shape;
   struct view_shape found = {1, 1, 1, (int)shape[rank - 1]};
   if (rank > 1) found.rows = (int)shape[rank - 2];
   if (rank > 3) found.heads = (int)shape[rank - 3];

@@ -77,7 +77,7 @@ static void print_scores(const struct walk *walk, int width) {
   snprintf(cell, sizeof cell, "q(%s) . k(%s)", walk->words[0], walk->words[1]);
   putchar('\n');
   ctn_walk_print_by_hand(cell, &(struct walk_factors){ctn_walk_values(walk, "query"), 1, 2},
-                         &(struct walk_factors){ctn_walk_values(walk, "key") + width, 1, 2}, width, 2);
+                         &(struct walk_factors){ctn_walk_values(walk, "key") + width, 1, 2}, width, NULL, 2);
   print_square(walk, "scores", two_decimals, false);
   snprintf(shapes, sizeof shapes, "[%d, %d]", words, words);
   ctn_walk_print_part(ctn_message(MSG_PART_3_SCALED), "scaled = scores / sqrt(d)", shapes);
@@ -145,7 +145,7 @@ static void print_output(const struct walk *walk, int width) {
   for (int d = 0; d < width; d++) {
     snprintf(cell, sizeof cell, "output(%s), %s", walk->words[0], ctn_walk_dimensions()[d]);
     ctn_walk_print_by_hand(cell, &(struct walk_factors){ctn_walk_values(walk, "weights"), 1, 3},
-                           &(struct walk_factors){ctn_walk_values(walk, "value") + d, width, 2}, words, 2);
+                           &(struct walk_factors){ctn_walk_values(walk, "value") + d, width, 2}, words, NULL, 2);
   }
   print_vectors(walk, "output", ctn_walk_values(walk, "output"), width);
   ctn_walk_print_check(walk, "output", two_decimals);
