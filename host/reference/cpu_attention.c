@@ -1,10 +1,11 @@
 /*
  * Attention in float32 on the pool's threads, blocked over keys with an online softmax.
  *
- * A piece is a block of queries that share a KV head (cpu_block.h). It walks over blocks of keys: scores = k (scale q)^T, a
- * lane a query; each lane's maximum and sum are brought up to date; gathered = gathered * factor + exp(scores - maximum)^T v.
- * Nothing of the size of the score matrix is held, unless the caller asks for it as a stage tensor. Key blocks that no query of
- * the block can attend are not visited then, and masks are looked at only where they can exclude something.
+ * A piece is some blocks of queries that share a KV head (cpu_block.h). They walk over blocks of keys together, so that these
+ * are read, and converted, once for all of them: scores = k (scale q)^T, a lane a query; each lane's maximum and sum are
+ * brought up to date; gathered = gathered * factor + v^T exp(scores - maximum). Nothing of the size of the score matrix is
+ * held, unless the caller asks for it as a stage tensor. Keys that no query of a block can attend are not visited then, and
+ * masks are looked at only where they can exclude something.
  */
 #include <math.h>
 #include <string.h>
@@ -14,14 +15,43 @@
 #include "half.h"
 #include "reference.h"
 
-enum { ALIGNMENT = 16 /* floats in 64 bytes */ };
+enum {
+  ALIGNMENT = 16, /* floats in 64 bytes */
+  BLOCKS = 4,     /* of a piece, at most */
+  CACHE_LINE = 64,
+  PIECES_A_THREAD = 8 /* at least, where there are blocks enough */
+};
 
 struct job {
   const struct attention *a;
   const clattn_arrays *arrays;
   const struct cpu_kernels *kernels;
+  int64_t blocks; /* of a piece */
   float *scratch;
 };
+
+struct piece {
+  struct block block[BLOCKS];
+  int count;
+  float *keys;   /* [CPU_KEYS, head_dim], where k is not float32 */
+  float *values; /* [CPU_KEYS, head_dim_v], where v is not float32 */
+};
+
+/* A block of keys and their values as float32, the pitches in elements. */
+struct rows {
+  const float *k, *v;
+  int64_t k_pitch, v_pitch;
+};
+
+static int64_t blocks_of_head(const struct attention *a) {
+  return ctn_ceil_div(a->q_len * a->group, CPU_LANES);
+}
+
+static int64_t blocks_of_piece(const struct attention *a, const struct pool *pool) {
+  const int64_t all = a->batch * a->kv_heads * blocks_of_head(a);
+  const int64_t shared = ctn_min(BLOCKS, all / ((int64_t)PIECES_A_THREAD * ctn_pool_size(pool)));
+  return ctn_max(1, ctn_min(shared, blocks_of_head(a)));
+}
 
 /* Takes floats from scratch; NULL only counts them. */
 static float *take(float *scratch, int64_t *used, int64_t floats) {
@@ -30,31 +60,37 @@ static float *take(float *scratch, int64_t *used, int64_t floats) {
   return taken;
 }
 
-/* Gives a worker's block its scratch; returns its size in floats. Sizes are below 2^31, so nothing overflows. */
-static int64_t place_scratch(struct block *block, const struct attention *a, float *scratch) {
+/* Gives a worker's piece its scratch; returns its size in floats. Sizes are below 2^31, so nothing overflows. */
+static int64_t place_scratch(struct piece *piece, const struct attention *a, int64_t blocks, float *scratch) {
   const int64_t converted = a->dtype == CLATTN_F32 ? 0 : CPU_KEYS;
   const int64_t biased = a->mask_dtype == CLATTN_NONE || a->mask_dtype == CLATTN_BOOL ? 0 : CPU_KEYS * CPU_LANES;
   int64_t used = 0;
-  block->queries = take(scratch, &used, a->head_dim * CPU_LANES);
-  block->keys = take(scratch, &used, a->head_dim * converted);
-  block->values = take(scratch, &used, a->head_dim_v * converted);
-  block->scores = take(scratch, &used, CPU_KEYS * CPU_LANES);
-  block->bias = take(scratch, &used, biased);
-  block->bias_rows = take(scratch, &used, biased);
-  block->gathered = take(scratch, &used, a->head_dim_v * CPU_LANES);
-  block->out = take(scratch, &used, a->head_dim_v);
+  piece->keys = take(scratch, &used, a->head_dim * converted);
+  piece->values = take(scratch, &used, a->head_dim_v * converted);
+  float *scores = take(scratch, &used, CPU_KEYS * CPU_LANES), *out = take(scratch, &used, a->head_dim_v);
+  float *bias = take(scratch, &used, biased), *bias_rows = take(scratch, &used, biased);
+  for (int64_t n = 0; n < blocks; n++) {
+    struct block *block = &piece->block[n];
+    block->queries = take(scratch, &used, a->head_dim * CPU_LANES);
+    block->gathered = take(scratch, &used, a->head_dim_v * CPU_LANES);
+    block->scores = scores;
+    block->bias = bias;
+    block->bias_rows = bias_rows;
+    block->out = out;
+  }
   return used;
 }
 
 size_t ctn_cpu_attention_scratch(const struct attention *a, const struct pool *pool) {
-  struct block block;
-  const uint64_t bytes = (uint64_t)place_scratch(&block, a, NULL) * sizeof(float) * (uint64_t)ctn_pool_size(pool);
+  struct piece piece;
+  const uint64_t floats = (uint64_t)place_scratch(&piece, a, blocks_of_piece(a, pool), NULL);
+  const uint64_t bytes = floats * sizeof(float) * (uint64_t)ctn_pool_size(pool);
   return bytes > SIZE_MAX ? SIZE_MAX : (size_t)bytes;
 }
 
 /* ---------------------------------------------------------------------------------------------------------- scores, values */
 
-/* Rows of k or v as float32: where they lie, or converted into room. */
+/* count rows of q, k or v as float32: where they lie, or converted into room. */
 static const float *float_rows(const struct block *block, const void *data, int64_t start, int64_t *pitch, int64_t count,
                                int64_t columns, float *room) {
   if (block->a->dtype == CLATTN_F32) return (const float *)data + start;
@@ -65,26 +101,30 @@ static const float *float_rows(const struct block *block, const void *data, int6
   return room;
 }
 
-static void load_queries(struct block *block) {
+static struct rows load_keys(const struct piece *piece, int64_t j0, int64_t keys) {
+  const struct block *block = &piece->block[0];
+  const struct attention *a = block->a;
+  const int64_t first = block->seq.kv_first + j0;
+  const int64_t k = block->b * a->k.batch + block->kv_head * a->k.head + first * a->k.row;
+  const int64_t v = block->b * a->v.batch + block->kv_head * a->v.head + first * a->v.row;
+  struct rows rows = {.k_pitch = a->k.row, .v_pitch = a->v.row};
+  rows.k = float_rows(block, block->arrays->k, k, &rows.k_pitch, keys, a->head_dim, piece->keys);
+  if (a->outputs & CLATTN_OUTPUT_OUT) {
+    rows.v = float_rows(block, block->arrays->v, v, &rows.v_pitch, keys, a->head_dim_v, piece->values);
+  }
+  return rows;
+}
+
+/* room: [CPU_LANES, head_dim], where q is not float32. */
+static void load_queries(struct block *block, float *room) {
   const struct attention *a = block->a;
   const float *rows[CPU_LANES];
   for (int l = 0; l < block->lanes; l++) {
     int64_t pitch = a->q.row;
     const int64_t start = block->b * a->q.batch + block->head[l] * a->q.head + (block->seq.q_first + block->row[l]) * a->q.row;
-    rows[l] = float_rows(block, block->arrays->q, start, &pitch, 1, a->head_dim, block->keys + l * a->head_dim);
+    rows[l] = float_rows(block, block->arrays->q, start, &pitch, 1, a->head_dim, room + l * a->head_dim);
   }
   block->kernels->transpose(block->queries, rows, block->lanes, a->head_dim, a->scale);
-}
-
-static void compute_scores(struct block *block, int64_t j0, int64_t keys) {
-  const struct attention *a = block->a;
-  const int64_t start = block->b * a->k.batch + block->kv_head * a->k.head + (block->seq.kv_first + j0) * a->k.row;
-  int64_t pitch = a->k.row;
-  const float *k = float_rows(block, block->arrays->k, start, &pitch, keys, a->head_dim, block->keys);
-  for (int64_t d = 0; d < a->head_dim; d += CPU_TERMS) {
-    block->kernels->multiply(block->scores, k + d, pitch, block->queries + d * CPU_LANES, keys,
-                             ctn_min(CPU_TERMS, a->head_dim - d), block->lanes, d > 0);
-  }
 }
 
 static bool finite(const float *v, int64_t pitch, int64_t keys, int64_t columns) {
@@ -113,30 +153,36 @@ static void gather_attended(struct block *block, const float *weights, const uin
   }
 }
 
-/* gathered = gathered * factor + weights v for those of keys j0 to j0 + keys that lie in a lane's range: others are not read.
+/* gathered = gathered * factor + weights v for those of keys j0 to j0 + keys that lie in a lane's range: others do not count.
  */
-static void gather_values(struct block *block, int64_t j0, int64_t keys, bool all) {
-  const struct attention *a = block->a;
-  const int64_t first = ctn_max(j0, block->some.low), count = ctn_min(j0 + keys, block->some.high) - first;
-  const int64_t start = block->b * a->v.batch + block->kv_head * a->v.head + (block->seq.kv_first + first) * a->v.row;
-  const float *weights = block->scores + (first - j0) * CPU_LANES;
-  int64_t pitch = a->v.row;
-  const float *v = float_rows(block, block->arrays->v, start, &pitch, count, a->head_dim_v, block->values);
-  if (all || finite(v, pitch, count, a->head_dim_v)) {
-    block->kernels->gather(block->gathered, block->factor, v, pitch, weights, a->head_dim_v, count, block->lanes);
+static void gather_values(struct block *block, const float *v, int64_t pitch, int64_t j0, int64_t keys, bool all) {
+  const int64_t skip = ctn_max(block->some.low - j0, 0), count = ctn_min(keys, block->some.high - j0) - skip;
+  const int64_t columns = block->a->head_dim_v;
+  const float *weights = block->scores + skip * CPU_LANES;
+  v += skip * pitch;
+  if (all || finite(v, pitch, count, columns)) {
+    block->kernels->gather(block->gathered, block->factor, v, pitch, weights, columns, count, block->lanes);
   } else {
-    gather_attended(block, weights, block->attended + (first - j0), v, pitch, count);
+    gather_attended(block, weights, block->attended + skip, v, pitch, count);
   }
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ a block */
 
-static void visit_keys(struct block *block, int64_t j0, int64_t keys) {
+static void start_block(struct block *block) {
+  memset(block->gathered, 0, (size_t)(block->a->head_dim_v * CPU_LANES) * sizeof(float));
+  for (int l = 0; l < CPU_LANES; l++) {
+    block->maximum[l] = -INFINITY;
+    block->sum[l] = 0;
+  }
+  block->attends = 0;
+}
+
+/* Keys j0 to j0 + keys, whose rows are given. */
+static void visit_keys(struct block *block, const struct rows *rows, int64_t j0, int64_t keys, enum attended attended) {
   const struct attention *a = block->a;
   const clattn_arrays *arrays = block->arrays;
-  const enum attended attended = ctn_cpu_find_attended(block, j0, keys);
-  if (attended == ATTENDED_NONE && !(a->outputs & CPU_STAGES)) return;
-  compute_scores(block, j0, keys);
+  block->kernels->multiply(block->scores, rows->k, rows->k_pitch, block->queries, keys, a->head_dim, block->lanes, false);
   if (a->outputs & CLATTN_OUTPUT_SCORES_RAW) ctn_cpu_write_scores(block, arrays->scores_raw, j0, keys);
   if (a->softcap > 0) block->kernels->softcap(block->scores, keys * CPU_LANES, a->softcap);
   if (a->outputs & CLATTN_OUTPUT_SCORES_SOFTCAPPED) ctn_cpu_write_scores(block, arrays->scores_softcapped, j0, keys);
@@ -147,7 +193,7 @@ static void visit_keys(struct block *block, int64_t j0, int64_t keys) {
   block->kernels->softmax(block->scores, attended == ATTENDED_ALL ? NULL : block->attended, keys, block->lanes, block->maximum,
                           block->sum, block->factor);
   if (a->dropout > 0) ctn_cpu_drop_weights(block, j0, keys);
-  if (a->outputs & CLATTN_OUTPUT_OUT) gather_values(block, j0, keys, attended == ATTENDED_ALL);
+  if (a->outputs & CLATTN_OUTPUT_OUT) gather_values(block, rows->v, rows->v_pitch, j0, keys, attended == ATTENDED_ALL);
 }
 
 /* Multiplies a lane's column of gathered, and stores it. */
@@ -181,61 +227,131 @@ static void finish_lane(struct block *block, int l) {
   block->sum[l] = denominator;
 }
 
-static void attend(struct block *block) {
-  const struct attention *a = block->a;
-  const bool stages = (a->outputs & CPU_STAGES) != 0;
-  ctn_cpu_find_ranges(block);
-  load_queries(block);
-  memset(block->gathered, 0, (size_t)(a->head_dim_v * CPU_LANES) * sizeof(float));
-  for (int l = 0; l < CPU_LANES; l++) {
-    block->maximum[l] = -INFINITY;
-    block->sum[l] = 0;
-  }
-  block->attends = 0;
-  const struct range visited = stages ? (struct range){0, block->seq.kv_rows} : block->some;
-  for (int64_t j0 = visited.low; j0 < visited.high; j0 += CPU_KEYS) {
-    visit_keys(block, j0, ctn_min(CPU_KEYS, visited.high - j0));
-  }
+static void finish_block(struct block *block) {
   for (int l = 0; l < block->lanes; l++) {
     finish_lane(block, l);
   }
-  if (a->outputs & CLATTN_OUTPUT_WEIGHTS) ctn_cpu_finish_weights(block, block->maximum, block->sum);
+  if (block->a->outputs & CLATTN_OUTPUT_WEIGHTS) ctn_cpu_finish_weights(block, block->maximum, block->sum);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------- pieces */
 
-static int64_t blocks_of_head(const struct attention *a) {
-  return ctn_ceil_div(a->q_len * a->group, CPU_LANES);
+/* Asks for count rows ahead of their use: by the time a piece comes to them its blocks have computed for a while. */
+static void prefetch(const struct attention *a, const void *data, int64_t start, int64_t pitch, int64_t count,
+                     int64_t columns) {
+  const int64_t size = (int64_t)ctn_dtype_size(a->dtype);
+  for (int64_t j = 0; j < count; j++) {
+    const char *row = (const char *)data + (start + j * pitch) * size;
+    for (int64_t byte = 0; byte < columns * size; byte += CACHE_LINE)
+      __builtin_prefetch(row + byte, 0, 2);
+  }
 }
 
-/* Under a causal mask late queries attend the most: the last block comes first, so that the work ends in small pieces. */
-static void attention_piece(void *argument, int64_t piece, int worker) {
+/* Block n's share of the keys and values from j0 on. */
+static void prefetch_share(const struct piece *piece, int n, int64_t j0, int64_t keys) {
+  const struct block *block = &piece->block[n];
+  const struct attention *a = block->a;
+  const int64_t share = ctn_ceil_div(keys, piece->count), first = n * share, count = ctn_min(share, keys - first);
+  const int64_t row = block->seq.kv_first + j0 + first;
+  const int64_t k = block->b * a->k.batch + block->kv_head * a->k.head + row * a->k.row;
+  const int64_t v = block->b * a->v.batch + block->kv_head * a->v.head + row * a->v.row;
+  prefetch(a, block->arrays->k, k, a->k.row, count, a->head_dim);
+  if (a->outputs & CLATTN_OUTPUT_OUT) prefetch(a, block->arrays->v, v, a->v.row, count, a->head_dim_v);
+}
+
+/* Each block of a piece with keys j0 to j0 + keys; without stages only with those of them that it can attend. next
+ * keys follow. */
+static void visit_block_of_keys(struct piece *piece, int64_t j0, int64_t keys, int64_t next, bool stages) {
+  struct rows rows = {0};
+  for (int n = 0; n < piece->count; n++) {
+    struct block *block = &piece->block[n];
+    prefetch_share(piece, n, j0 + keys, next);
+    const int64_t first = stages ? j0 : ctn_max(j0, block->some.low);
+    const int64_t count = (stages ? j0 + keys : ctn_min(j0 + keys, block->some.high)) - first;
+    if (count <= 0) continue;
+    const enum attended attended = ctn_cpu_find_attended(block, first, count);
+    if (attended == ATTENDED_NONE && !stages) continue;
+    if (rows.k == NULL) rows = load_keys(piece, j0, keys);
+    const int64_t skip = first - j0;
+    const struct rows own = {.k = rows.k + skip * rows.k_pitch,
+                             .v = rows.v == NULL ? NULL : rows.v + skip * rows.v_pitch,
+                             .k_pitch = rows.k_pitch,
+                             .v_pitch = rows.v_pitch};
+    visit_keys(block, &own, first, count, attended);
+  }
+}
+
+static void attend(struct piece *piece) {
+  const bool stages = (piece->block[0].a->outputs & CPU_STAGES) != 0;
+  struct range visited = {stages ? 0 : INT64_MAX, stages ? piece->block[0].seq.kv_rows : 0};
+  for (int n = 0; n < piece->count; n++) {
+    struct block *block = &piece->block[n];
+    ctn_cpu_find_ranges(block);
+    load_queries(block, piece->keys);
+    start_block(block);
+    if (block->some.low == block->some.high) continue;
+    visited.low = ctn_min(visited.low, block->some.low);
+    visited.high = ctn_max(visited.high, block->some.high);
+  }
+  for (int64_t j0 = visited.low; j0 < visited.high; j0 += CPU_KEYS) {
+    const int64_t keys = ctn_min(CPU_KEYS, visited.high - j0), next = ctn_min(CPU_KEYS, visited.high - j0 - keys);
+    visit_block_of_keys(piece, j0, keys, next, stages);
+  }
+  for (int n = 0; n < piece->count; n++) {
+    finish_block(&piece->block[n]);
+  }
+}
+
+/* Names the queries of a block, the first-th of their KV head and those that follow; returns how many there are, padding of
+ * packed sequences included. */
+static int name_lanes(struct block *block, int64_t first) {
+  const struct attention *a = block->a;
+  const int count = (int)ctn_max(0, ctn_min(CPU_LANES, a->q_len * a->group - first));
+  block->lanes = 0;
+  for (int l = 0; l < count; l++) {
+    block->row[l] = (first + l) / a->group;
+    block->head[l] = block->kv_head * a->group + (first + l) % a->group;
+    if (block->row[l] < block->seq.q_rows) block->lanes = l + 1;
+  }
+  return count;
+}
+
+/* Under a causal mask late queries attend the most: the last blocks come first, so that the work ends in small pieces. */
+static void attention_piece(void *argument, int64_t index, int worker) {
   const struct job *job = argument;
   const struct attention *a = job->a;
-  const int64_t blocks = blocks_of_head(a), head = piece / blocks;
-  const int64_t first = (blocks - 1 - piece % blocks) * CPU_LANES;
-  struct block block = {.a = a, .arrays = job->arrays, .kernels = job->kernels};
-  const int64_t floats = place_scratch(&block, a, NULL);
-  place_scratch(&block, a, job->scratch + worker * floats);
-  block.b = head / a->kv_heads;
-  block.kv_head = head % a->kv_heads;
-  block.seq = ctn_sequence(a, job->arrays, block.b);
-  const int count = (int)ctn_min(CPU_LANES, a->q_len * a->group - first);
-  for (int l = 0; l < count; l++) {
-    block.row[l] = (first + l) / a->group;
-    block.head[l] = block.kv_head * a->group + (first + l) % a->group;
-    if (block.row[l] < block.seq.q_rows) block.lanes = l + 1;
+  const int64_t pieces = ctn_ceil_div(blocks_of_head(a), job->blocks), head = index / pieces;
+  const int64_t first = (pieces - 1 - index % pieces) * job->blocks;
+  struct piece piece;
+  piece.count = 0;
+  const int64_t floats = place_scratch(&piece, a, job->blocks, NULL);
+  place_scratch(&piece, a, job->blocks, job->scratch + worker * floats);
+  int queries[BLOCKS] = {0};
+  for (int n = 0; n < job->blocks; n++) {
+    struct block *block = &piece.block[n];
+    block->a = a;
+    block->arrays = job->arrays;
+    block->kernels = job->kernels;
+    block->b = head / a->kv_heads;
+    block->kv_head = head % a->kv_heads;
+    block->seq = ctn_sequence(a, job->arrays, block->b);
+    queries[n] = name_lanes(block, (first + n) * CPU_LANES);
+    if (block->lanes > 0) piece.count = n + 1;
   }
-  if (block.lanes > 0) attend(&block);
-  for (int l = 0; l < count && (a->outputs & CPU_STAGES) != 0; l++) {
-    ctn_cpu_write_padding(&block, l, l < block.lanes ? block.seq.kv_rows : 0);
+  if (piece.count > 0) attend(&piece);
+  for (int n = 0; n < job->blocks && (a->outputs & CPU_STAGES) != 0; n++) {
+    const struct block *block = &piece.block[n];
+    for (int l = 0; l < queries[n]; l++) {
+      ctn_cpu_write_padding(block, l, l < block->lanes ? block->seq.kv_rows : 0);
+    }
   }
 }
 
 void ctn_cpu_attention_with(const struct cpu_kernels *kernels, const struct attention *a, const clattn_arrays *arrays,
                             struct pool *pool, void *scratch) {
   struct job job = {.a = a, .arrays = arrays, .kernels = kernels, .scratch = scratch};
-  ctn_pool_run(pool, a->batch * a->kv_heads * blocks_of_head(a), attention_piece, &job);
+  job.blocks = blocks_of_piece(a, pool);
+  ctn_pool_run(pool, a->batch * a->kv_heads * ctn_ceil_div(blocks_of_head(a), job.blocks), attention_piece, &job);
 }
 
 void ctn_cpu_attention(const struct attention *a, const clattn_arrays *arrays, struct pool *pool, void *scratch) {

@@ -1,8 +1,8 @@
 /*
  * A block of the CPU path's attention: up to CPU_LANES queries that share a KV head.
  *
- * Lane l is query row row[l] of head head[l]; the heads of a KV head take turns, so that few rows still fill the lanes. The
- * block walks over blocks of CPU_KEYS keys.
+ * Lane l is query row row[l] of head head[l]; the heads of a KV head take turns, so that few rows still fill the lanes. Several
+ * blocks walk over blocks of CPU_KEYS keys together.
  */
 #ifndef CTN_CPU_BLOCK_H
 #define CTN_CPU_BLOCK_H
@@ -32,14 +32,13 @@ struct block {
   struct range range[CPU_LANES]; /* keys that lengths, causality and windows leave to each lane */
   struct range some, all;        /* keys within the range of some lane, and of every lane */
 
-  /* Scratch. */
-  float *queries;   /* [head_dim, CPU_LANES], scaled */
-  float *keys;      /* [CPU_KEYS, head_dim], where k is not float32 */
-  float *values;    /* [CPU_KEYS, head_dim_v], where v is not float32 */
+  float *queries;  /* [head_dim, CPU_LANES], scaled */
+  float *gathered; /* [head_dim_v, CPU_LANES]: out times the sum */
+
+  /* Scratch between two blocks of keys, that all blocks of a worker use in turn. */
   float *scores;    /* [CPU_KEYS, CPU_LANES]: then weights */
   float *bias;      /* [CPU_KEYS, CPU_LANES], where there is a floating-point mask */
   float *bias_rows; /* [CPU_LANES, CPU_KEYS], the same before it is transposed */
-  float *gathered;  /* [head_dim_v, CPU_LANES]: out times the sum */
   float *out;       /* [head_dim_v] */
 
   /* The online softmax: over the keys so far, maximum and sum of exp(score - maximum). */

@@ -15,14 +15,13 @@
 
 enum {
   CPU_LANES = 32, /* as many as a word of attended bits has */
-  CPU_KEYS = 96,  /* keys of a block; a multiple of every variant's tile */
-  CPU_TERMS = 256 /* of a sum that runs in one register: longer ones are made of parts, so that rounding stays small */
+  CPU_KEYS = 96   /* keys of a block; a multiple of every variant's tile */
 };
 
 struct cpu_kernels {
   const char *name;
 
-  /* c[n][l] = sum_t a[n * pitch + t] b[t][l] for rows n and lanes l; with add, += . terms <= CPU_TERMS. Up to a vector's worth
+  /* c[n][l] = sum_t a[n * pitch + t] b[t][l] for rows n and lanes l; with add, += . Up to a vector's worth
    * of lanes past the last are computed too, here and below. */
   void (*multiply)(float *c, const float *a, int64_t pitch, const float *b, int64_t rows, int64_t terms, int lanes, bool add);
 

@@ -1,7 +1,7 @@
 /*
  * Projections in float32 on the pool's threads: y = x W^T + b with the kernels of attention's scores, rows of W for keys.
  *
- * A piece is ROWS rows of x (lanes) by some features. For CPU_TERMS terms at a time its part of x is transposed once, and every
+ * A piece is ROWS rows of x (lanes) by some features. For TERMS terms at a time its part of x is transposed once, and every
  * feature's row of W is multiplied with it; y is gathered transposed.
  */
 #include <string.h>
@@ -14,6 +14,7 @@
 enum {
   GROUPS = 2, /* of lanes, which share what is read of W */
   ROWS = GROUPS * CPU_LANES,
+  TERMS = 256,          /* for which x is transposed at a time */
   STRIP = 48,           /* features whose weights are multiplied with all groups while they are in the cache */
   FEATURES = 8 * STRIP, /* at most, of a piece */
   PIECES_A_THREAD = 4   /* at least, where there are features enough */
@@ -21,10 +22,10 @@ enum {
 
 /* One worker's scratch, aligned to 64 bytes. */
 struct room {
-  float x[GROUPS][CPU_TERMS * CPU_LANES]; /* [terms, lane] */
-  float y[GROUPS][FEATURES * CPU_LANES];  /* [feature, lane] */
-  float w[STRIP * CPU_TERMS];             /* where the weights are not float32 */
-  float rows[CPU_LANES * CPU_TERMS];      /* where x is not float32 */
+  float x[GROUPS][TERMS * CPU_LANES];    /* [terms, lane] */
+  float y[GROUPS][FEATURES * CPU_LANES]; /* [feature, lane] */
+  float w[STRIP * TERMS];                /* where the weights are not float32 */
+  float rows[CPU_LANES * TERMS];         /* where x is not float32 */
   float row[FEATURES];
   float bias[FEATURES];
 };
@@ -61,7 +62,7 @@ static void load_x(const struct piece *piece, int g, int64_t t, int64_t terms) {
   const float *rows[CPU_LANES];
   for (int l = 0; l < lanes; l++) {
     const int64_t start = row_start(&p->x, p->length, piece->first_row + (int64_t)g * CPU_LANES + l) + t;
-    float *room = piece->room->rows + l * CPU_TERMS;
+    float *room = piece->room->rows + l * TERMS;
     if (p->dtype != CLATTN_F32) piece->job->kernels->load_row(p->dtype, data, start, terms, room);
     rows[l] = p->dtype == CLATTN_F32 ? (const float *)data + start : room;
   }
@@ -77,10 +78,10 @@ static void multiply(const struct piece *piece, int64_t f, int64_t count, int64_
   int64_t pitch = p->in_features;
   if (p->dtype != CLATTN_F32) {
     for (int64_t n = 0; n < count; n++) {
-      piece->job->kernels->load_row(p->dtype, data, start + n * p->in_features, terms, piece->room->w + n * CPU_TERMS);
+      piece->job->kernels->load_row(p->dtype, data, start + n * p->in_features, terms, piece->room->w + n * TERMS);
     }
     w = piece->room->w;
-    pitch = CPU_TERMS;
+    pitch = TERMS;
   }
   for (int g = 0; g < GROUPS && group_lanes(piece, g) > 0; g++) {
     piece->job->kernels->multiply(piece->room->y[g] + f * CPU_LANES, w, pitch, piece->room->x[g], count, terms,
@@ -113,8 +114,8 @@ static void projection_piece(void *argument, int64_t index, int worker) {
   piece.first = index % blocks * job->features;
   piece.rows = ctn_min(ROWS, p->batch * p->length - piece.first_row);
   piece.features = ctn_min(job->features, all_features - piece.first);
-  for (int64_t t = 0; t < p->in_features; t += CPU_TERMS) {
-    const int64_t terms = ctn_min(CPU_TERMS, p->in_features - t);
+  for (int64_t t = 0; t < p->in_features; t += TERMS) {
+    const int64_t terms = ctn_min(TERMS, p->in_features - t);
     for (int g = 0; g < GROUPS; g++) {
       load_x(&piece, g, t, terms);
     }

@@ -10,6 +10,7 @@
 #include "half.h"
 
 #define VECTORS (CPU_LANES / VECTOR)
+#define PART 32 /* terms of a sum that runs in one register */
 #define INLINE static inline __attribute__((always_inline))
 
 /* ---------------------------------------------------------------------------------------------------------------- products */
@@ -86,14 +87,23 @@ INLINE void tile(int count, int wide, enum after after, float *c, const float *f
   EACH(count, STORE)
 }
 
+/* A tile whose sums are made in parts of PART terms, so that the rounding of long ones stays small. */
+INLINE void tile_in_parts(int count, int wide, enum after after, float *c, const float *factor, const float *a, int64_t row,
+                          int64_t term, const float *b, int64_t terms) {
+  tile(count, wide, after, c, factor, a, row, term, b, terms < PART ? terms : PART);
+  for (int64_t t = PART; t < terms; t += PART) {
+    tile(count, wide, ADD, c, factor, a + t * term, row, term, b + t * CPU_LANES, terms - t < PART ? terms - t : PART);
+  }
+}
+
 /* Tiles side by side over the lanes. */
 INLINE void tiles(int count, enum after after, float *c, const float *factor, const float *a, int64_t row, int64_t term,
                   const float *b, int64_t terms, int lanes) {
   int l = 0;
   for (; l + VECTOR < lanes; l += 2 * VECTOR) {
-    tile(count, 2, after, c + l, factor + l, a, row, term, b + l, terms);
+    tile_in_parts(count, 2, after, c + l, factor + l, a, row, term, b + l, terms);
   }
-  if (l < lanes) tile(count, 1, after, c + l, factor + l, a, row, term, b + l, terms);
+  if (l < lanes) tile_in_parts(count, 1, after, c + l, factor + l, a, row, term, b + l, terms);
 }
 
 #define TILES_CASE(n)                                          \
@@ -210,13 +220,41 @@ static void add_alibi(float *scores, int64_t keys, const float *slope, const flo
 
 /* ------------------------------------------------------------------------------------------------------------------ moving */
 
-static void transpose(float *to, const float *const rows[CPU_LANES], int count, int64_t terms, float factor) {
-  for (int l = 0; l < count; l++) {
-    const float *row = rows[l];
-    for (int64_t t = 0; t < terms; t++)
-      to[t * CPU_LANES + l] = factor * row[t];
+/* Four lanes by four terms. */
+INLINE void transpose_4x4(float *to, const float *const *rows, int64_t t, float factor) {
+#if defined(__SSE2__)
+  const __m128 scale = _mm_set1_ps(factor);
+  __m128 r0 = _mm_loadu_ps(rows[0] + t), r1 = _mm_loadu_ps(rows[1] + t);
+  __m128 r2 = _mm_loadu_ps(rows[2] + t), r3 = _mm_loadu_ps(rows[3] + t);
+  _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
+  _mm_store_ps(to, _mm_mul_ps(r0, scale));
+  _mm_store_ps(to + CPU_LANES, _mm_mul_ps(r1, scale));
+  _mm_store_ps(to + 2 * CPU_LANES, _mm_mul_ps(r2, scale));
+  _mm_store_ps(to + 3 * CPU_LANES, _mm_mul_ps(r3, scale));
+#else
+  for (int n = 0; n < 4; n++) {
+    for (int l = 0; l < 4; l++)
+      to[n * CPU_LANES + l] = factor * rows[l][t + n];
   }
-  for (int64_t t = 0; t < terms && count < CPU_LANES; t++) {
+#endif
+}
+
+static void transpose(float *to, const float *const rows[CPU_LANES], int count, int64_t terms, float factor) {
+  const int fours = count / 4 * 4;
+  int64_t t = 0;
+  for (; t + 4 <= terms; t += 4) {
+    for (int l = 0; l < fours; l += 4)
+      transpose_4x4(to + t * CPU_LANES + l, rows + l, t, factor);
+    for (int l = fours; l < count; l++) {
+      for (int n = 0; n < 4; n++)
+        to[(t + n) * CPU_LANES + l] = factor * rows[l][t + n];
+    }
+  }
+  for (; t < terms; t++) {
+    for (int l = 0; l < count; l++)
+      to[t * CPU_LANES + l] = factor * rows[l][t];
+  }
+  for (t = 0; t < terms && count < CPU_LANES; t++) {
     for (int l = count; l < CPU_LANES; l++)
       to[t * CPU_LANES + l] = 0;
   }

@@ -409,5 +409,5 @@ int main(void) {
       cmocka_unit_test(test_extreme_offsets),
       cmocka_unit_test(test_f16_products),
   };
-  return cmocka_run_group_tests(tests, start, stop);
+  SUPPORT_RUN_KERNELS(tests, start, stop);
 }

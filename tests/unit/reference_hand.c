@@ -279,5 +279,5 @@ int main(void) {
       cmocka_unit_test(test_window),     cmocka_unit_test(test_grouped_heads), cmocka_unit_test(test_dropout),
       cmocka_unit_test(test_packed),
   };
-  return cmocka_run_group_tests(tests, start, stop);
+  SUPPORT_RUN_KERNELS(tests, start, stop);
 }

@@ -207,5 +207,5 @@ int main(void) {
       cmocka_unit_test(test_position_far_away), cmocka_unit_test(test_position),  cmocka_unit_test(test_projection_by_hand),
       cmocka_unit_test(test_projection),
   };
-  return cmocka_run_group_tests(tests, start, stop);
+  SUPPORT_RUN_KERNELS(tests, start, stop);
 }
