@@ -116,9 +116,23 @@ __kernel __attribute__((reqd_work_group_size(SIDE * SIDE, 1, 1))) void fused(
       barrier(CLK_LOCAL_MEM_FENCE);
       patch_multiply(patch, tile_q, tile_k, row, column);
       barrier(CLK_LOCAL_MEM_FENCE);
+      /* Pieces of FLUSH terms are added up where the score will lie; each work-item has its own places. */
+      const long rest = d + DEPTH;
+      if (rest < p.head_dim && rest % FLUSH == 0) {
+        for (int r = 0; r < PATCH; r++) {
+          for (int c = 0; c < PATCH; c++) {
+            __local float *place = weights + (r * SIDE + row) * TILE_PITCH + c * SIDE + column;
+            *place = rest > FLUSH ? *place + patch[r][c] : patch[r][c];
+          }
+        }
+        patch_clear(patch);
+      }
     }
     for (int r = 0; r < PATCH; r++) {
-      for (int c = 0; c < PATCH; c++) weights[(r * SIDE + row) * TILE_PITCH + c * SIDE + column] = patch[r][c] * p.scale;
+      for (int c = 0; c < PATCH; c++) {
+        __local float *place = weights + (r * SIDE + row) * TILE_PITCH + c * SIDE + column;
+        *place = (p.head_dim > FLUSH ? *place + patch[r][c] : patch[r][c]) * p.scale;
+      }
     }
     if (item == 0) not_finite = 0;
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -36,6 +36,9 @@
 #ifndef STEP
 #define STEP 8 /* keys or columns at a time, 8 at VEC 16, 4 at VEC 8: STEP * VECTORS accumulators of 32 or 16 registers */
 #endif
+#ifndef FLUSH
+#define FLUSH 256 /* terms of a score that are summed in one piece: longer sums lose accuracy */
+#endif
 #if BLOCK % STEP != 0
 #error "STEP divides BLOCK"
 #endif
@@ -75,20 +78,31 @@ inline void block_scores(__local vec *scores, vec *maximum, const __local vec *q
     const KV_SPACE float *line[STEP];
     vec x[STEP][VECTORS];
 #pragma unroll
-    for (int r = 0; r < STEP; r++) {
-      line[r] = k + min(j + r, count - 1) * pitch;
-#pragma unroll
-      for (int n = 0; n < VECTORS; n++) x[r][n] = (vec)(0.0f);
-    }
-    for (int d = 0; d < head_dim; d++) {
-      vec u[VECTORS];
-#pragma unroll
-      for (int n = 0; n < VECTORS; n++) u[n] = qt[VECTORS * d + n];
+    for (int r = 0; r < STEP; r++) line[r] = k + min(j + r, count - 1) * pitch;
+    for (int first = 0; first < head_dim; first += FLUSH) {
+      const int end = min(first + FLUSH, head_dim);
 #pragma unroll
       for (int r = 0; r < STEP; r++) {
-        const vec factor = (vec)(line[r][d]);
 #pragma unroll
-        for (int n = 0; n < VECTORS; n++) x[r][n] = fma(factor, u[n], x[r][n]);
+        for (int n = 0; n < VECTORS; n++) x[r][n] = (vec)(0.0f);
+      }
+      for (int d = first; d < end; d++) {
+        vec u[VECTORS];
+#pragma unroll
+        for (int n = 0; n < VECTORS; n++) u[n] = qt[VECTORS * d + n];
+#pragma unroll
+        for (int r = 0; r < STEP; r++) {
+          const vec factor = (vec)(line[r][d]);
+#pragma unroll
+          for (int n = 0; n < VECTORS; n++) x[r][n] = fma(factor, u[n], x[r][n]);
+        }
+      }
+      if (head_dim <= FLUSH) break;
+      for (int r = 0; r < STEP; r++) {
+        for (int n = 0; n < VECTORS; n++) {
+          if (first > 0) x[r][n] += scores[VECTORS * (j + r) + n];
+          scores[VECTORS * (j + r) + n] = x[r][n];
+        }
       }
     }
 #pragma unroll
