@@ -65,8 +65,8 @@ static cl_int wait_first(struct chain *chain) {
 clattn_status ctn_gemm_enqueue(struct runtime *runtime, struct chain *chain, const struct gemm *gemm, bool last,
                                clattn_error *error) {
   const char *refusal = ctn_gemm_refusal(gemm);
-  atomic_store(&runtime->used_clblast, true);
   if (refusal != NULL) return ctn_fail(error, CLATTN_UNSUPPORTED, "matrix product: %s", refusal);
+  atomic_store(&runtime->used_clblast, true);
   cl_event done = NULL;
   bool final = last && chain->final != NULL;
   cl_event *wanted = final ? chain->final : !chain->in_order && !last ? &done : NULL;
