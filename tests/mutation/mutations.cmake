@@ -3,7 +3,9 @@
 #   mutation(name device "what is wrong" file [==[text, once in the file]==] [==[its replacement]==] check...)
 #
 # device: vector (PoCL: the kernels for CPU devices), tile (Rusticl on llvmpipe: the kernels for GPUs), clblast (there too, with
-# CLBlast). A check is a case below tests/cases, or walkthrough:STEP, a step of `clattn walkthrough`. Every check must notice.
+# CLBlast); fused_vector and fused_tile (the same devices, one kernel instead of three). A check is a case below tests/cases; or
+# walkthrough:STEP, a step of `clattn walkthrough`; or operations:TEST, a test of tests/numeric/operations.c. Every check of a
+# mutation must notice, and all are of one kind.
 
 # Which keys count.
 mutation(causal_edge vector "causal excludes the query's own position" common/mask.clh
@@ -168,7 +170,7 @@ mutation(projection_clblast_batch clblast "every batch element has the first one
   walkthrough:query)
 mutation(embedding_padding vector "padding is looked up" embedding.cl
   [==[} else if (id != padding_id) {]==] [==[} else {]==]
-  walkthrough:embedded)
+  operations:test_embedding)
 mutation(embedding_scale vector "the scale is left out" embedding.cl
   [==[+ id * dim + d) * scale]==] [==[+ id * dim + d)]==]
   walkthrough:embedded)
@@ -178,3 +180,32 @@ mutation(position_swapped vector "sine and cosine are swapped" position.cl
 mutation(position_start vector "positions count from 1" position.cl
   [==[(ulong)(start + s)]==] [==[(ulong)(start + s + 1)]==]
   walkthrough:positional_encoding walkthrough:embedded_plus_position)
+mutation(position_forgotten vector "the start is forgotten" position.cl
+  [==[(ulong)(start + s)]==] [==[(ulong)s]==]
+  operations:test_position operations:test_position_far_and_in_place)
+mutation(position_angle vector "a large angle is reduced in float32" position.cl
+  [==[(float)(long)turn * 0x1p-63f]==] [==[(float)(start + s) * ((float)(long)frequency[d / 2] * 0x1p-63f)]==]
+  operations:test_position_far_and_in_place)
+
+# Fused attention.
+mutation(fused_vector_rescale fused_vector "earlier blocks are not rescaled to a new maximum" fused_vector.cl
+  [==[*place = fma(*place, factor[n], x[r][n]);]==] [==[*place += x[r][n];]==]
+  extended/plain_edges)
+mutation(fused_vector_edge fused_vector "a block that a window begins in is taken for plain" fused_vector.cl
+  [==[masked || j0 < all_low || j0 + count > all_high]==] [==[masked || j0 + count > all_high]==]
+  own/window_left_open)
+mutation(fused_vector_excluded fused_vector "excluded NaN counts" fused_vector.cl
+  [==[as_ivec(weight) == (ivec)((int)EXCLUDED_WEIGHT) ? x : ]==] [==[]==]
+  extended/nan_only_where_attended)
+mutation(fused_sink fused_vector "a row that attends nothing forgets its sink" common/online.clh
+  [==[*lse = has_sinks ? sink : -INFINITY;]==] [==[*lse = -INFINITY;]==]
+  own/sinks_edges)
+mutation(fused_tile_sum fused_tile "half of a row is left out of its sum" fused_tile.cl
+  [==[(partial[item] + partial[item ^ 1])]==] [==[partial[item]]==]
+  extended/plain_edges)
+mutation(fused_tile_mask_end fused_tile "keys past a short mask's end are read" fused_tile.cl
+  [==[excluded = j >= p.mask_kv_len;]==] [==[excluded = false;]==]
+  own/mask_short)
+mutation(fused_tile_columns fused_tile "every chunk of columns takes the first one's values" fused_tile.cl
+  [==[s.kv_first * p.v.row + e0;]==] [==[s.kv_first * p.v.row;]==]
+  extended/wide_head_dim)

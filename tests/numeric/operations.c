@@ -4,6 +4,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "on_device.h"
@@ -234,5 +235,6 @@ int main(void) {
       cmocka_unit_test(test_position_far_and_in_place),
       cmocka_unit_test(test_projection),
   };
+  cmocka_set_test_filter(getenv("CLATTN_TEST_FILTER")); /* a test's name; NULL: all */
   return cmocka_run_group_tests(tests, NULL, support_close_device);
 }

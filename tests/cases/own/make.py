@@ -87,6 +87,11 @@ def window_narrow(rng):
     return qkv(rng, 1, 1, 1, 130, 130, 16, 16), {"window_left": "1", "window_right": "0"}, "out,lse"
 
 
+def window_left_open(rng):
+    """A window open to the right, that begins inside of blocks of keys and ends in none."""
+    return qkv(rng, 1, 2, 1, 50, 290, 16, 16), {"window_left": "3"}, "out,lse"
+
+
 def packed_stages(rng):
     """Four packed sequences, one empty, of which none but the last ends where the tensors do; every stage asked for."""
     rows, keys = [0, 9, 9, 30, 41], [0, 13, 20, 25, 53]
@@ -209,8 +214,8 @@ def rounding_f16(rng):
 
 
 CASES = [
-    mask_key_broadcast, mask_short, mask_bf16, window_narrow, packed_stages, deep, deep_bf16, alibi_both_sides, sinks_edges,
-    nan_bits, garbage_in_one_column, nan_underflow, dropout_counters, rounding_bf16, rounding_f16,
+    mask_key_broadcast, mask_short, mask_bf16, window_narrow, window_left_open, packed_stages, deep, deep_bf16, alibi_both_sides,
+    sinks_edges, nan_bits, garbage_in_one_column, nan_underflow, dropout_counters, rounding_bf16, rounding_f16,
 ]
 
 
