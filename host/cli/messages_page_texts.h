@@ -10,7 +10,8 @@ MESSAGE(PICTURE_SENTENCE, "sentence %d", "문장 %d")
 MESSAGE(PICTURE_HEAD, "head %d", "헤드 %d")
 MESSAGE(PICTURE_SENTENCE_HEAD, "sentence %d, head %d", "문장 %d, 헤드 %d")
 MESSAGE(PICTURE_PART_OF, "%s: %s", "%s: %s")
-MESSAGE(PICTURE_FIRST, "%s (only the first %d of %d matrices)", "%s (처음 %d개만 표시, 행렬은 모두 %d개)")
+MESSAGE(PICTURE_FIRST, ", %d of %d matrices", ", 행렬 %d개(모두 %d개)")
+MESSAGE(PICTURE_CUT, ", %d x %d of %d x %d cells", ", %d x %d칸(모두 %d x %d칸)")
 MESSAGE(PICTURE_STRUCK, "excluded by the mask", "마스크로 제외됨")
 MESSAGE(LEGEND_WEIGHT, "weight: the share of the query's attention that the key gets",
         "가중치: 쿼리가 키에 나눠 주는 주목의 비율")
@@ -71,11 +72,12 @@ MESSAGE(PAGE_POSITIONS, "The picture has all %d positions that are computed; the
         "그림에는 계산한 위치 %d개가 모두 나오며, 이 실행에서는 처음 %d개를 씁니다.")
 MESSAGE(PAGE_COMPARED, "Without and with the mask, side by side", "마스크가 없을 때와 있을 때, 나란히 보기")
 MESSAGE(PAGE_TEXT_COMPARED,
-        "On the left the weights without the mask, on the right those with it. Where the mask excludes a key, its column is "
-        "struck out, and what it had goes to the other keys in proportion. The rows of [PAD] are computed, too, but nobody "
-        "reads their output.",
-        "왼쪽은 마스크가 없을 때의 가중치, 오른쪽은 마스크를 적용한 가중치입니다. 마스크로 제외된 키는 열이 지워지고, 그 몫은 "
-        "나머지 키에 비례하여 나뉩니다. [PAD] 행도 계산되지만 그 출력을 읽는 곳은 없습니다.")
+        "On the left the weights without the mask, on the right those with it. Where the mask excludes a key, the cell is "
+        "struck out, and what it had goes to the row's other keys in proportion.",
+        "왼쪽은 마스크가 없을 때의 가중치, 오른쪽은 마스크를 적용한 가중치입니다. 마스크로 제외된 키의 칸은 지워지고, 그 몫은 같은 "
+        "행의 나머지 키에 비례하여 나뉩니다.")
+MESSAGE(PAGE_TEXT_PADDING_ROWS, "The rows of [PAD] are computed, too, but nobody reads their output.",
+        "[PAD] 행도 계산되지만 그 출력을 읽는 곳은 없습니다.")
 MESSAGE(PAGE_HEADS, "All heads", "모든 헤드")
 MESSAGE(PAGE_TEXT_HEADS, "Every head has queries, keys and values of its own, so that each can attend to something else.",
         "헤드마다 쿼리, 키, 값이 따로 있으므로 저마다 다른 곳에 주목할 수 있습니다.")

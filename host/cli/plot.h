@@ -15,12 +15,13 @@ enum plot_scale {
 
 enum plot_theme { PLOT_LIGHT, PLOT_DARK, PLOT_THEMES };
 
-/* One matrix, dense. */
+/* One matrix, or the upper left part of one. */
 struct plot_panel {
   const char *title; /* NULL: none */
   const float *values;
   const float *struck; /* NULL, or a matrix of the same size that is -inf where a key is excluded: such cells are hatched */
   int rows, columns;
+  int pitch; /* elements from one row of values and struck to the next; 0: columns */
   const char *const *row_names;
   const char *const *column_names;
 };

@@ -86,8 +86,8 @@ static void draw_struck(struct plot_pen *pen, double value, double x, double y) 
 
 static void draw_cell(struct plot_pen *pen, const struct plot_panel *panel, int row, int column, double x, double y) {
   const struct plot_layout *layout = &pen->layout;
-  const double value = (double)panel->values[row * panel->columns + column];
-  if (isinf(value) || (panel->struck && isinf(panel->struck[row * panel->columns + column]))) {
+  const double value = (double)ctn_plot_element(panel, panel->values, row, column);
+  if (ctn_plot_is_struck(panel, row, column)) {
     draw_struck(pen, value, x, y);
     return;
   }

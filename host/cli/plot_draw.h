@@ -44,6 +44,10 @@ void ctn_plot_lay_out(struct plot_pen *pen);
 double ctn_plot_panel_height(const struct plot_layout *layout, const struct plot_panel *panel);
 /* Where the grid of panels puts one. */
 void ctn_plot_panel_place(const struct plot_pen *pen, int index, double *x, double *y);
+/* One element of a panel's values, or of what is struck out of it. */
+float ctn_plot_element(const struct plot_panel *panel, const float *matrix, int row, int column);
+/* Whether a cell is hatched: struck out, or no finite number. */
+bool ctn_plot_is_struck(const struct plot_panel *panel, int row, int column);
 /* A cell's number, without a sign on zero. */
 void ctn_plot_number(char *text, size_t size, int decimals, double value);
 bool ctn_plot_any_struck(const struct plot_figure *figure);

@@ -5,7 +5,15 @@
 
 #include "plot_draw.h"
 
-enum { NUMBER_SIZE = 32, MOST_NUMBERS = 12, LONGEST_NAME = 150, LEAST_CELL = 46, WIDEST_CELL = 96, SMALL_CELL = 24 };
+enum {
+  NUMBER_SIZE = 32,
+  MOST_NUMBERS = 12,
+  MOST_NAMED = 64,
+  LONGEST_NAME = 150,
+  LEAST_CELL = 46,
+  WIDEST_CELL = 96,
+  SMALL_CELL = 24
+};
 enum { CELL_HEIGHT = 34, LOW_CELL = 6, HEAD = 24, LEAST_WIDTH = 300 };
 
 /* Installed fonts with Korean letters first, so that letters and figures match; any other comes by itself where these have
@@ -57,11 +65,21 @@ void ctn_plot_number(char *text, size_t size, int decimals, double value) {
   snprintf(text, size, "%s%s", value < 0 && !zero ? minus : "", digits);
 }
 
+float ctn_plot_element(const struct plot_panel *panel, const float *matrix, int row, int column) {
+  const int pitch = panel->pitch ? panel->pitch : panel->columns;
+  return matrix[(size_t)row * (size_t)pitch + (size_t)column];
+}
+
+bool ctn_plot_is_struck(const struct plot_panel *panel, int row, int column) {
+  return isinf(ctn_plot_element(panel, panel->values, row, column)) ||
+         (panel->struck && isinf(ctn_plot_element(panel, panel->struck, row, column)));
+}
+
 bool ctn_plot_any_struck(const struct plot_figure *figure) {
   for (int p = 0; p < figure->panel_count; p++) {
     const struct plot_panel *panel = &figure->panels[p];
     for (int i = 0; i < panel->rows * panel->columns; i++) {
-      if (isinf(panel->values[i]) || (panel->struck && isinf(panel->struck[i]))) return true;
+      if (ctn_plot_is_struck(panel, i / panel->columns, i % panel->columns)) return true;
     }
   }
   return false;
@@ -73,8 +91,9 @@ static double widest_number(struct plot_pen *pen) {
   for (int p = 0; p < pen->figure->panel_count; p++) {
     const struct plot_panel *panel = &pen->figure->panels[p];
     for (int i = 0; i < panel->rows * panel->columns; i++) {
-      if (isinf(panel->values[i])) continue;
-      ctn_plot_number(text, sizeof text, pen->figure->decimals, (double)panel->values[i]);
+      const double value = (double)ctn_plot_element(panel, panel->values, i / panel->columns, i % panel->columns);
+      if (isinf(value)) continue;
+      ctn_plot_number(text, sizeof text, pen->figure->decimals, value);
       widest = fmax(widest, width_of(pen, LETTERS_VALUE, text));
     }
   }
@@ -110,8 +129,8 @@ static void lay_out_cells(struct plot_pen *pen) {
   struct plot_layout *layout = &pen->layout;
   const double columns = widest_name(pen, false);
   layout->names = widest_name(pen, true) + PLOT_NAME_GAP;
-  const bool narrow = most_columns(pen->figure) > MOST_NUMBERS, tall = most_rows(pen->figure) > MOST_NUMBERS;
-  layout->numbers = !pen->figure->compact && !narrow && !tall;
+  const bool narrow = most_columns(pen->figure) > MOST_NUMBERS, tall = most_rows(pen->figure) > MOST_NAMED;
+  layout->numbers = !pen->figure->compact && !narrow && most_rows(pen->figure) <= MOST_NUMBERS;
   layout->upright = pen->figure->compact || narrow;
   layout->cell_width = layout->upright ? SMALL_CELL : ceil(fmax(LEAST_CELL, fmin(columns + 12, WIDEST_CELL)));
   if (layout->numbers) layout->cell_width = ceil(fmax(layout->cell_width, widest_number(pen) + 12));

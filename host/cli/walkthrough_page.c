@@ -99,6 +99,15 @@ static void write_projections(struct page *page) {
   ctn_page_step(page, "value");
 }
 
+/* Whether the padding mask excludes any word. */
+static bool has_padding(const struct page *page) {
+  const struct st_tensor *keep = stored(page, "keep_mask");
+  for (int64_t i = 0; keep && i < keep->count; i++) {
+    if (!ctn_st_i64(keep, i)) return true;
+  }
+  return false;
+}
+
 static bool has_mask(const struct page *page) {
   return has_tokens(page) && stored(page, "keep_mask") != NULL;
 }
@@ -209,6 +218,7 @@ static void write_padding(struct page *page) {
 
 static void write_compared(struct page *page) {
   ctn_page_message(page, "", MSG_PAGE_TEXT_COMPARED);
+  if (has_padding(page)) ctn_page_message(page, "", MSG_PAGE_TEXT_PADDING_ROWS);
   ctn_page_picture(page, "weights_compared");
   write_padding(page);
 }
@@ -255,11 +265,7 @@ static enum message title_of(const struct page *page, int section) {
   if (!page->view->walk->causal) return title;
   if (title == MSG_TITLE_PADDING_MASK) return MSG_TITLE_MASKS;
   if (title != MSG_TITLE_MASKED) return title;
-  const struct st_tensor *keep = stored(page, "keep_mask");
-  for (int64_t i = 0; keep && i < keep->count; i++) {
-    if (!ctn_st_i64(keep, i)) return MSG_TITLE_MASKED_BOTH;
-  }
-  return MSG_TITLE_MASKED_CAUSAL;
+  return has_padding(page) ? MSG_TITLE_MASKED_BOTH : MSG_TITLE_MASKED_CAUSAL;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ document

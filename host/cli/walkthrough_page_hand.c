@@ -17,18 +17,36 @@ static void append_factor(struct text *html, double value) {
   ctn_text_printf(html, value < 0 ? "(%.4f)" : "%.4f", value);
 }
 
+/* " + ... (3 more terms)" */
+static void append_more_terms(struct page *page, int count) {
+  if (count <= WALK_SHOWN_TERMS) return;
+  ctn_text_printf(page->html, " + ");
+  ctn_text_printf(page->html, ctn_message(MSG_MORE_TERMS), count - WALK_SHOWN_TERMS);
+}
+
+/* A message that names a word, and a number where it has one. */
+static void append_about(struct page *page, enum message id, int word, double number) {
+  struct text text = {0};
+  ctn_text_printf(&text, ctn_message(id), page->view->words[word], number);
+  ctn_page_escaped(page->html, text.data ? text.data : "");
+  page->html->failed = page->html->failed || text.failed;
+  ctn_text_free(&text);
+}
+
 /* " = a0 x b0 + a1 x b1 ... + bias = SUM", from the full values; bias may be NULL. */
 static void append_sum(struct page *page, struct factors a, struct factors b, int count, const float *bias) {
   double sum = 0;
   for (int i = 0; i < count; i++) {
     const double x = (double)a.values[i * a.stride], y = (double)b.values[i * b.stride];
+    sum += x * y;
+    if (i >= WALK_SHOWN_TERMS) continue;
     ctn_text_printf(page->html, " %s <span>", i == 0 ? "=" : "+");
     append_factor(page->html, x);
     ctn_text_printf(page->html, " &times; ");
     append_factor(page->html, y);
     ctn_text_printf(page->html, "</span>");
-    sum += x * y;
   }
+  append_more_terms(page, count);
   if (bias) {
     ctn_text_printf(page->html, " + ");
     append_factor(page->html, (double)*bias);
@@ -117,16 +135,20 @@ void ctn_page_hand_weight(struct page *page) {
   for (int j = 1; j < count; j++)
     highest = fmax(highest, (double)row[j]);
   begin(page);
-  ctn_text_printf(page->html, ctn_message(MSG_HAND_MAXIMUM), page->view->words[0], highest);
+  append_about(page, MSG_HAND_MAXIMUM, 0, highest);
   for (int j = 0; j < count; j++) {
-    ctn_text_printf(page->html, "%s%.4f", j == 0 ? "" : ", ", exp((double)row[j] - highest));
+    if (j < WALK_SHOWN_TERMS) ctn_text_printf(page->html, "%s%.4f", j == 0 ? " " : ", ", exp((double)row[j] - highest));
     sum += exp((double)row[j] - highest);
+  }
+  if (count > WALK_SHOWN_TERMS) {
+    ctn_text_printf(page->html, ", ");
+    ctn_text_printf(page->html, ctn_message(MSG_MORE_TERMS), count - WALK_SHOWN_TERMS);
   }
   ctn_text_printf(page->html, "; ");
   ctn_text_printf(page->html, ctn_message(MSG_HAND_SUM), 4, sum);
   ctn_text_printf(page->html, " ");
-  ctn_text_printf(page->html, ctn_message(MSG_HAND_WEIGHT), page->view->words[1]);
-  ctn_text_printf(page->html, "%.4f / %.4f = <strong>%.4f</strong></p>\n", exp((double)row[1] - highest), sum,
+  append_about(page, MSG_HAND_WEIGHT, 1, 0);
+  ctn_text_printf(page->html, " %.4f / %.4f = <strong>%.4f</strong></p>\n", exp((double)row[1] - highest), sum,
                   exp((double)row[1] - highest) / sum);
 }
 

@@ -6,7 +6,18 @@
 
 #include "walkthrough_view.h"
 
-enum { TITLE = 96, NARROW = 6, FIGURE_TITLE = 256, HEADS_ACROSS = 8 };
+enum {
+  MOST_COLUMNS = 64,
+  LEAST_ROWS = 24,
+  MOST_CELLS = 2048,
+  TITLE = 96,
+  NARROW = 6,
+  FIGURE_TITLE = 256,
+  HEADS_ACROSS = 8,
+  CELLS_ACROSS = 72,
+  CELLS_OF_NAMES = 5,
+  MOST_HEADS = 16
+};
 
 /* A figure while it is put together. */
 struct sketch {
@@ -16,12 +27,27 @@ struct sketch {
   char title[FIGURE_TITLE];
 };
 
+static int at_most(int count, int most) {
+  return count < most ? count : most;
+}
+
+/* What a picture shows of a step: the upper left parts of its first matrices, whole sentences of heads where there is room. */
+static struct view_shape shown_of(const struct walk_step *step) {
+  struct view_shape shown = ctn_view_shape(step);
+  shown.columns = at_most(shown.columns, MOST_COLUMNS);
+  const int rows = MOST_CELLS / shown.columns;
+  shown.rows = at_most(shown.rows, rows < LEAST_ROWS ? LEAST_ROWS : rows);
+  int most = at_most(VIEW_MOST_PANELS, MOST_CELLS / (shown.rows * shown.columns));
+  if (most >= shown.heads) most -= most % shown.heads;
+  shown.count = at_most(shown.count, most < 1 ? 1 : most);
+  return shown;
+}
+
 static void add_panel(struct sketch *sketch, const struct walk_view *view, const struct walk_step *step, int matrix) {
   const struct view_shape shape = ctn_view_shape(step);
   const int index = sketch->figure.panel_count++;
   struct plot_panel *panel = &sketch->panels[index];
-  panel->rows = shape.rows;
-  panel->columns = shape.columns;
+  *panel = (struct plot_panel){.rows = shown_of(step).rows, .columns = shown_of(step).columns, .pitch = shape.columns};
   panel->values = step->values + (size_t)matrix * (size_t)shape.rows * (size_t)shape.columns;
   panel->row_names = ctn_view_rows(view, step, matrix);
   panel->column_names = ctn_view_columns(view, step, matrix);
@@ -35,7 +61,7 @@ static void strike(struct sketch *sketch, const struct walk_view *view, int matr
   const struct walk_step *masked = ctn_view_find(view, "masked_scores");
   if (!masked) return;
   const struct view_shape shape = ctn_view_shape(masked);
-  if (matrix < shape.count && shape.rows == panel->rows && shape.columns == panel->columns) {
+  if (matrix < shape.count && shape.columns == panel->pitch && shape.rows >= panel->rows) {
     panel->struck = masked->values + (size_t)matrix * (size_t)shape.rows * (size_t)shape.columns;
   }
 }
@@ -45,7 +71,8 @@ static double largest_size(const struct sketch *sketch) {
   for (int p = 0; p < sketch->figure.panel_count; p++) {
     const struct plot_panel *panel = &sketch->panels[p];
     for (int i = 0; i < panel->rows * panel->columns; i++) {
-      if (isfinite(panel->values[i])) largest = fmax(largest, fabs((double)panel->values[i]));
+      const double value = (double)panel->values[i / panel->columns * panel->pitch + i % panel->columns];
+      if (isfinite(value)) largest = fmax(largest, fabs(value));
     }
   }
   return largest;
@@ -56,19 +83,27 @@ static enum view_kind kind_of(const struct walk_step *step) {
   return tensor ? tensor->kind : VIEW_VECTORS;
 }
 
+/* The title, with what is left out of the picture. */
+static void name_figure(struct sketch *sketch, const struct walk_step *step, const char *title, int count) {
+  const struct view_shape all = ctn_view_shape(step), shown = shown_of(step);
+  char first[TITLE] = "", cut[TITLE] = "";
+  if (count < all.count) snprintf(first, sizeof first, ctn_message(MSG_PICTURE_FIRST), count, all.count);
+  if (shown.rows < all.rows || shown.columns < all.columns) {
+    snprintf(cut, sizeof cut, ctn_message(MSG_PICTURE_CUT), shown.rows, shown.columns, all.rows, all.columns);
+  }
+  snprintf(sketch->title, sizeof sketch->title, "%s%s%s", title, first, cut);
+}
+
 /* Axes, scale and legend, by what the tensor holds. */
-static void finish(struct sketch *sketch, enum view_kind kind, const char *title, int shown, int all) {
+static void finish(struct sketch *sketch, const struct walk_step *step, const char *title, int count) {
   static const enum message legends[] = {[VIEW_VECTORS] = MSG_LEGEND_NUMBER,
                                          [VIEW_POSITIONS] = MSG_LEGEND_POSITION,
                                          [VIEW_SCORES] = MSG_LEGEND_SCORE,
                                          [VIEW_WEIGHTS] = MSG_LEGEND_WEIGHT};
   struct plot_figure *figure = &sketch->figure;
+  const enum view_kind kind = kind_of(step);
   const bool square = kind == VIEW_SCORES || kind == VIEW_WEIGHTS;
-  if (shown < all) {
-    snprintf(sketch->title, sizeof sketch->title, ctn_message(MSG_PICTURE_FIRST), title, shown, all);
-  } else {
-    snprintf(sketch->title, sizeof sketch->title, "%s", title);
-  }
+  name_figure(sketch, step, title, count);
   figure->title = sketch->title;
   figure->panels = sketch->panels;
   figure->row_title = ctn_message(square                   ? MSG_PICTURE_QUERY
@@ -94,21 +129,15 @@ static clattn_status draw(struct walk_pictures *pictures, const struct sketch *s
   return status;
 }
 
-static int at_most(int count, int most) {
-  return count < most ? count : most;
-}
-
 static clattn_status draw_step(struct walk_pictures *pictures, struct sketch *sketch, const struct walk_view *view,
                                const struct walk_step *step, clattn_error *error) {
   const struct view_shape shape = ctn_view_shape(step);
-  const int shown = at_most(shape.count, VIEW_MOST_PANELS);
   sketch->figure = (struct plot_figure){.across = shape.columns <= NARROW ? 2 : 1};
-  for (int i = 0; i < shown; i++) {
+  for (int i = 0; i < shown_of(step).count; i++) {
     add_panel(sketch, view, step, i);
-    sketch->panels[i].struck = NULL;
     if (kind_of(step) == VIEW_WEIGHTS && step == ctn_view_find(view, "weights_masked")) strike(sketch, view, i);
   }
-  finish(sketch, kind_of(step), ctn_view_title(step), shown, shape.count);
+  finish(sketch, step, ctn_view_title(step), sketch->figure.panel_count);
   return draw(pictures, sketch, step->name, ctn_view_title(step), error);
 }
 
@@ -127,18 +156,16 @@ static clattn_status draw_compared(struct walk_pictures *pictures, struct sketch
                                    clattn_error *error) {
   const struct walk_step *without = ctn_view_find(view, "weights"), *with = ctn_view_find(view, "weights_masked");
   if (!without || !with) return CLATTN_OK;
-  const int count = at_most(ctn_view_shape(without).count, ctn_view_shape(with).count);
-  const int shown = at_most(count, VIEW_MOST_PANELS);
+  const int shown = at_most(shown_of(without).count, shown_of(with).count);
   sketch->figure = (struct plot_figure){.across = 2};
   for (int i = 0; i < shown; i++) {
     add_panel(sketch, view, without, i);
-    sketch->panels[2 * i].struck = NULL;
     title_side(sketch, MSG_WITHOUT_MASK);
     add_panel(sketch, view, with, i);
     strike(sketch, view, i);
     title_side(sketch, MSG_WITH_MASK);
   }
-  finish(sketch, VIEW_WEIGHTS, ctn_message(MSG_PICTURE_COMPARED), shown, count);
+  finish(sketch, with, ctn_message(MSG_PICTURE_COMPARED), shown);
   return draw(pictures, sketch, "weights_compared", ctn_message(MSG_PICTURE_COMPARED), error);
 }
 
@@ -148,14 +175,15 @@ static clattn_status draw_heads(struct walk_pictures *pictures, struct sketch *s
   if (!step) step = ctn_view_find(view, "weights");
   if (!step || ctn_view_shape(step).heads == 1) return CLATTN_OK;
   const struct view_shape shape = ctn_view_shape(step);
-  const int shown = at_most(shape.count, VIEW_MOST_PANELS);
-  sketch->figure = (struct plot_figure){.across = at_most(shape.heads, HEADS_ACROSS), .compact = true};
+  const int across = at_most(HEADS_ACROSS, CELLS_ACROSS / (shown_of(step).columns + CELLS_OF_NAMES));
+  /* One sentence's heads at least: small cells take little room. */
+  const int least = at_most(shape.heads, MOST_HEADS), most = shown_of(step).count, shown = most < least ? least : most;
+  sketch->figure = (struct plot_figure){.across = at_most(shape.heads, across < 1 ? 1 : across), .compact = true};
   for (int i = 0; i < shown; i++) {
     add_panel(sketch, view, step, i);
-    sketch->panels[i].struck = NULL;
     strike(sketch, view, i);
   }
-  finish(sketch, VIEW_WEIGHTS, ctn_message(MSG_PICTURE_HEADS), shown, shape.count);
+  finish(sketch, step, ctn_message(MSG_PICTURE_HEADS), shown);
   return draw(pictures, sketch, "heads", ctn_message(MSG_PICTURE_HEADS), error);
 }
 

@@ -127,9 +127,9 @@ static void test_figures(void **state) {
   (void)state;
   static const char *const names[] = {"a", "a word that is much longer than any cell and has to be cut short somewhere", "b"};
   static const float values[9] = {0, -1, 2, INFINITY, -INFINITY, NAN, 1, 1, 1};
-  const struct plot_panel panels[3] = {{"one", values, NULL, 3, 3, names, names},
-                                       {"two", values, values, 3, 3, names, names},
-                                       {NULL, values, NULL, 1, 1, names, names}};
+  const struct plot_panel panels[3] = {{"one", values, NULL, 3, 3, 0, names, names},
+                                       {"two", values, values, 3, 3, 0, names, names},
+                                       {NULL, values, NULL, 1, 1, 3, names, names}};
   int width[3], height[3];
   struct plot_figure figure = figure_of(panels, 3, 1);
   size_of(&figure, &width[0], &height[0]);
@@ -152,7 +152,7 @@ static void test_large(void **state) {
   static const char *names[SIDE];
   for (int i = 0; i < SIDE; i++)
     names[i] = "w";
-  struct plot_panel panel = {NULL, values, NULL, 40, 40, names, names};
+  struct plot_panel panel = {NULL, values, NULL, 40, 40, SIDE, names, names};
   struct plot_figure figure = figure_of(&panel, 1, 1);
   int width, height;
   size_of(&figure, &width, &height);
