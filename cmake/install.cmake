@@ -1,0 +1,80 @@
+# Installing the library so that others find it: by find_package(clattn), and by pkg-config.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+find_package(PkgConfig QUIET)
+
+# clattn_install(target [COMPONENT name] [EXCLUDE_FROM_ALL]): the library, the headers, and what is found by. A static
+# library's users link what it links, so for them the package finds those libraries too.
+function(clattn_install target)
+  cmake_parse_arguments(INSTALL "EXCLUDE_FROM_ALL" "COMPONENT" "" ${ARGN})
+  set(options "")
+  set(component clattn)
+  if(INSTALL_COMPONENT)
+    set(component ${INSTALL_COMPONENT})
+  endif()
+  list(APPEND options COMPONENT ${component})
+  if(INSTALL_EXCLUDE_FROM_ALL)
+    list(APPEND options EXCLUDE_FROM_ALL)
+  endif()
+  set(package ${CMAKE_INSTALL_LIBDIR}/cmake/clattn)
+  set(made ${PROJECT_BINARY_DIR}/package/${component})
+
+  get_target_property(type ${target} TYPE)
+  set(is_static OFF)
+  if(type STREQUAL "STATIC_LIBRARY")
+    set(is_static ON)
+  endif()
+  set_target_properties(${target} PROPERTIES EXPORT_NAME clattn)
+  install(TARGETS ${target} EXPORT ${target}_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ${options}
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} ${options} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} ${options}
+          INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/clattn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} ${options}
+          FILES_MATCHING PATTERN "*.h")
+  install(EXPORT ${target}_targets FILE clattnTargets.cmake NAMESPACE clattn:: DESTINATION ${package} ${options})
+
+  configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/clattnConfig.cmake.in ${made}/clattnConfig.cmake
+                                INSTALL_DESTINATION ${package})
+  write_basic_package_version_file(${made}/clattnConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${made}/clattnConfig.cmake ${made}/clattnConfigVersion.cmake DESTINATION ${package} ${options})
+
+  # Where clattn.pc lies decides where it points, so an installed tree can be moved. Folders that were given as absolute paths stay.
+  set(folder ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+    set(PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+    set(PC_LIBDIR "${CMAKE_INSTALL_FULL_LIBDIR}")
+    set(PC_INCLUDEDIR "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+  else()
+    file(RELATIVE_PATH up /prefix/${folder} /prefix)
+    string(REGEX REPLACE "/$" "" up "${up}")
+    set(PC_PREFIX "\${pcfiledir}/${up}")
+    set(PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+    set(PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+  endif()
+  # A loader or a CLBlast without a .pc file of its own is named by its library.
+  set(PC_REQUIRES "")
+  set(PC_LIBS "")
+  set(PC_REQUIRES_PRIVATE "")
+  set(PC_LIBS_PRIVATE "${CMAKE_THREAD_LIBS_INIT} -lm")
+  clattn_pc_entry(OpenCL "${OpenCL_LIBRARIES}" PC_REQUIRES PC_LIBS)
+  if(CLATTN_CLBLAST)
+    clattn_pc_entry(clblast -lclblast PC_REQUIRES_PRIVATE PC_LIBS_PRIVATE)
+  endif()
+  if(CLATTN_FILES)
+    clattn_pc_entry(jansson -ljansson PC_REQUIRES_PRIVATE PC_LIBS_PRIVATE)
+  endif()
+  foreach(list PC_REQUIRES PC_LIBS PC_REQUIRES_PRIVATE PC_LIBS_PRIVATE)
+    string(STRIP "${${list}}" ${list})
+  endforeach()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/clattn.pc.in ${made}/clattn.pc @ONLY)
+  install(FILES ${made}/clattn.pc DESTINATION ${folder} ${options})
+endfunction()
+
+# Adds module to the list of modules where pkg-config knows it, and libraries to the list of libraries where not.
+function(clattn_pc_entry module libraries modules_list libraries_list)
+  execute_process(COMMAND ${PKG_CONFIG_EXECUTABLE} --exists ${module} RESULT_VARIABLE unknown OUTPUT_QUIET ERROR_QUIET)
+  if(PKG_CONFIG_FOUND AND unknown STREQUAL "0")
+    set(${modules_list} "${${modules_list}} ${module}" PARENT_SCOPE)
+  else()
+    set(${libraries_list} "${${libraries_list}} ${libraries}" PARENT_SCOPE)
+  endif()
+endfunction()

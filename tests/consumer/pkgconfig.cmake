@@ -1,0 +1,20 @@
+# A C and a C++ program against the library installed in PREFIX, by pkg-config alone:
+#   cmake -DPREFIX=... -DLIBDIR=lib -DOPTIONS=--static -DCC=cc -DCFLAGS= -DCXX=c++ -DCXXFLAGS= -DPKG_CONFIG=pkg-config -DWORK=... -P pkgconfig.cmake
+cmake_minimum_required(VERSION 3.20)
+file(MAKE_DIRECTORY ${WORK})
+set(ENV{PKG_CONFIG_PATH} "${PREFIX}/${LIBDIR}/pkgconfig:$ENV{PKG_CONFIG_PATH}")
+set(ENV{LD_LIBRARY_PATH} "${PREFIX}/${LIBDIR}:$ENV{LD_LIBRARY_PATH}")
+execute_process(COMMAND ${PKG_CONFIG} ${OPTIONS} --cflags --libs clattn OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE
+                COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+separate_arguments(CFLAGS UNIX_COMMAND "${CFLAGS}")
+separate_arguments(CXXFLAGS UNIX_COMMAND "${CXXFLAGS}")
+set(here ${CMAKE_CURRENT_LIST_DIR})
+foreach(run IN ITEMS c cpp)
+  set(command ${CC} ${CFLAGS} ${here}/outside/attention.c)
+  if(run STREQUAL "cpp")
+    set(command ${CXX} ${CXXFLAGS} -std=c++11 ${here}/attention.cpp)
+  endif()
+  execute_process(COMMAND ${command} -o ${WORK}/${run} ${flags} -lm COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${WORK}/${run} COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
