@@ -126,6 +126,7 @@ static void test_chunks(void **state) {
   c.q_len = 40;
   c.q_heads = 6;
   c.kv_heads = 2;
+  c.dropout = 0;
   staged_check_large(&c, CLBLAST_PRODUCT, 8);
 }
 
