@@ -10,6 +10,8 @@
 
 /* CLBlast pads operands to multiples of its tiles in temporary buffers; no tile of its tuning tables is larger. */
 #define TILE 128
+/* Terms that are summed in one call. */
+#define PIECE 512
 
 /* Whether the elements of an operand, from the start of its buffer to its last row's end, can be counted in an int: CLBlast's
  * kernels compute offset + stride * batch + row in one. */
@@ -62,11 +64,8 @@ static cl_int wait_first(struct chain *chain) {
   return clEnqueueBarrierWithWaitList(chain->queue, count, chained ? &chain->last : chain->wait_list, NULL);
 }
 
-clattn_status ctn_gemm_enqueue(struct runtime *runtime, struct chain *chain, const struct gemm *gemm, bool last,
-                               clattn_error *error) {
-  const char *refusal = ctn_gemm_refusal(gemm);
-  if (refusal != NULL) return ctn_fail(error, CLATTN_UNSUPPORTED, "matrix product: %s", refusal);
-  atomic_store(&runtime->used_clblast, true);
+/* One piece of the terms: c = alpha * a op(b) + beta * c. */
+static clattn_status enqueue_piece(struct chain *chain, const struct gemm *gemm, float beta, bool last, clattn_error *error) {
   cl_event done = NULL;
   bool final = last && chain->final != NULL;
   cl_event *wanted = final ? chain->final : !chain->in_order && !last ? &done : NULL;
@@ -75,7 +74,7 @@ clattn_status ctn_gemm_enqueue(struct runtime *runtime, struct chain *chain, con
   CLBlastStatusCode product = CLBlastSgemmStridedBatched(
       CLBlastLayoutRowMajor, CLBlastTransposeNo, gemm->transpose_b ? CLBlastTransposeYes : CLBlastTransposeNo, (size_t)gemm->m,
       (size_t)gemm->n, (size_t)gemm->k, gemm->alpha, gemm->a.memory, gemm->a.offset / sizeof(float), (size_t)gemm->a_row,
-      (size_t)gemm->a_batch, gemm->b.memory, gemm->b.offset / sizeof(float), (size_t)gemm->b_row, (size_t)gemm->b_batch, 0.0f,
+      (size_t)gemm->a_batch, gemm->b.memory, gemm->b.offset / sizeof(float), (size_t)gemm->b_row, (size_t)gemm->b_batch, beta,
       gemm->c.memory, gemm->c.offset / sizeof(float), (size_t)gemm->c_row,
       /* one batch: any stride but 0 */ (size_t)(gemm->batch > 1 ? gemm->c_batch : gemm->n), (size_t)gemm->batch, &chain->queue,
       wanted);
@@ -89,6 +88,23 @@ clattn_status ctn_gemm_enqueue(struct runtime *runtime, struct chain *chain, con
   chain->wait_count = 0;
   chain->wait_list = NULL;
   return CLATTN_OK;
+}
+
+clattn_status ctn_gemm_enqueue(struct runtime *runtime, struct chain *chain, const struct gemm *gemm, bool last,
+                               clattn_error *error) {
+  const char *refusal = ctn_gemm_refusal(gemm);
+  if (refusal != NULL) return ctn_fail(error, CLATTN_UNSUPPORTED, "matrix product: %s", refusal);
+  atomic_store(&runtime->used_clblast, true);
+  clattn_status status = CLATTN_OK;
+  /* CLBlast adds up all terms one after another in float32; pieces keep the error of long sums small. */
+  for (int64_t first = 0; first < gemm->k && status == CLATTN_OK; first += PIECE) {
+    struct gemm piece = *gemm;
+    piece.k = ctn_min(PIECE, gemm->k - first);
+    piece.a.offset += (size_t)first * sizeof(float);
+    piece.b.offset += (size_t)(gemm->transpose_b ? first : first * gemm->b_row) * sizeof(float);
+    status = enqueue_piece(chain, &piece, first > 0 ? 1.0f : 0.0f, last && first + PIECE >= gemm->k, error);
+  }
+  return status;
 }
 
 void ctn_gemm_forget(struct runtime *runtime) {
