@@ -71,11 +71,12 @@ MESSAGE(PAGE_TEXT_OUTPUT, "Each word's output is a mixture of all words' values:
 MESSAGE(PAGE_POSITIONS, "The picture has all %d positions that are computed; the run uses the first %d.",
         "그림에는 계산한 위치 %d개가 모두 나오며, 이 실행에서는 처음 %d개를 씁니다.")
 MESSAGE(PAGE_COMPARED, "Without and with the mask, side by side", "마스크가 없을 때와 있을 때, 나란히 보기")
-MESSAGE(PAGE_TEXT_COMPARED,
-        "On the left the weights without the mask, on the right those with it. Where the mask excludes a key, the cell is "
-        "struck out, and what it had goes to the row's other keys in proportion.",
-        "왼쪽은 마스크가 없을 때의 가중치, 오른쪽은 마스크를 적용한 가중치입니다. 마스크로 제외된 키의 칸은 지워지고, 그 몫은 같은 "
-        "행의 나머지 키에 비례하여 나뉩니다.")
+MESSAGE(
+    PAGE_TEXT_COMPARED,
+    "On the left the weights without the mask, on the right those with it. Where the mask excludes a key, the cell is "
+    "struck out, and what it had goes to the row's other keys in proportion.",
+    "왼쪽은 마스크가 없을 때의 가중치, 오른쪽은 마스크를 적용한 가중치입니다. 마스크로 제외된 키의 칸은 지워지고, 그 몫은 같은 "
+    "행의 나머지 키에 비례하여 나뉩니다.")
 MESSAGE(PAGE_TEXT_PADDING_ROWS, "The rows of [PAD] are computed, too, but nobody reads their output.",
         "[PAD] 행도 계산되지만 그 출력을 읽는 곳은 없습니다.")
 MESSAGE(PAGE_HEADS, "All heads", "모든 헤드")

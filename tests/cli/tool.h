@@ -18,7 +18,8 @@ struct tool_options {
   long file_limit;                /* bytes that a file may grow to; 0: no limit */
 };
 
-/* argv[0] is the command; ends with NULL. options may be NULL. CLATTN_* and the locale of the surroundings are not passed on. */
+/* argv[0] is the command; ends with NULL. options may be NULL. CLATTN_* and the locale of the surroundings are not passed on.
+ */
 struct tool_result tool_run(const char *const *argv, const struct tool_options *options);
 void tool_free(struct tool_result *result);
 
