@@ -31,7 +31,7 @@ static const char context_help[] =
     "  --threads N           threads of the CPU path (default: one a processor)\n"
     "  --verbose             compiler logs, warnings and details on standard error\n";
 static const char plan_help[] =
-    "  --path PATH           auto, staged (OpenCL), cpu (threads of the host), reference (float64, slow);\n"
+    "  --path PATH           auto, fused or staged (OpenCL), cpu (host threads), reference (float64, slow);\n"
     "  --product WHO         who multiplies matrices on the device: auto, own, clblast\n"
     "  --no-host             never fall back to the host's processor\n";
 static const char environment_help[] =

@@ -430,7 +430,7 @@ CLATTN_API size_t clattn_plan_workspace_size(const clattn_plan *plan);
  * more. Several lines, owned by the plan. */
 CLATTN_API const char *clattn_plan_describe(const clattn_plan *plan);
 
-/* The name of the family that runs: "staged", "cpu", "reference". Owned by the library. */
+/* The name of the family that runs: "fused_vector", "staged", "cpu", "reference" and so on. Owned by the library. */
 CLATTN_API const char *clattn_plan_family(const clattn_plan *plan);
 
 CLATTN_API void clattn_plan_destroy(clattn_plan *plan);
