@@ -134,7 +134,7 @@ static void report(const struct attention_case *c, uint64_t seed) {
 
 static void test_random(void **state) {
   (void)state;
-  const uint64_t otherwise = support_on_oclgrind() ? 3 : fused_has_vectors() ? 250 : 60;
+  const uint64_t otherwise = support_on_oclgrind() ? 3 : fused_has_vectors() ? 250 : 30;
   const uint64_t seed = support_environment("CLATTN_TEST_SEED", 1);
   const uint64_t count = support_environment("CLATTN_TEST_COUNT", otherwise);
   print_message("CLATTN_TEST_SEED=%llu CLATTN_TEST_COUNT=%llu\n", (unsigned long long)seed, (unsigned long long)count);
