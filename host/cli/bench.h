@@ -109,7 +109,7 @@ clattn_status ctn_bench_check(const struct bench *bench, const struct bench_row 
                               clattn_error *error);
 
 /* bench_measure.c */
-/* From now on the first interrupt ends the measuring, not the program. */
+/* From now on the first interrupt (SIGINT, SIGTERM) ends the measuring, not the program. */
 void ctn_bench_catch_interrupt(void);
 /* Every group's rows, prepared, checked, warmed up and timed in turns. */
 void ctn_bench_measure(struct bench *bench, FILE *progress);

@@ -22,6 +22,7 @@ void ctn_bench_catch_interrupt(void) {
   memset(&action, 0, sizeof action);
   action.sa_handler = on_interrupt;
   sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
 }
 
 static bool add_sample(struct bench_row *row, double seconds) {
