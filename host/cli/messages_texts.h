@@ -190,8 +190,9 @@ MESSAGE(TEXT_SOFTMAX, "softmax(s)_j = exp(s_j - m) / sum_k exp(s_k - m) with m =
         "softmax(s)_j = exp(s_j - m) / sum_k exp(s_k - m), m = max(s): 모두 양수이고 합은 1입니다.")
 MESSAGE(HAND_MAXIMUM, "query %s: the largest score of its row is m = %.4f, so exp(s - m) =",
         "쿼리 %s: 행에서 가장 큰 점수가 m = %.4f이므로 exp(s - m) =")
+MESSAGE(HAND_HEAD, " (head %d)", " (헤드 %d)")
 MESSAGE(HAND_SUM, "their sum is %.*f,", "그 합은 %.*f,")
-MESSAGE(HAND_WEIGHT, "so the weight of %s = ", "따라서 %s의 가중치 = ")
+MESSAGE(HAND_WEIGHT, "so the weight of %s = ", "따라서 '%s'의 가중치 = ")
 MESSAGE(PART_6_OUTPUT, "6d  Output", "6d  출력")
 MESSAGE(TITLE_MASKED, "Attention with the padding mask", "패딩 마스크를 적용한 어텐션")
 MESSAGE(

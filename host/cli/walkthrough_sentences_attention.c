@@ -72,7 +72,9 @@ static void print_weight_by_hand(const struct sentences *s) {
   char cell[SENTENCE_LABEL];
   for (int j = 1; j < s->length; j++)
     highest = fmax(highest, (double)row[j]);
-  ctn_sentences_cell(s, cell, "%s", ctn_sentences_word(s, 0));
+  char head[SENTENCE_LABEL] = "";
+  if (s->heads > 1) snprintf(head, sizeof head, ctn_message(MSG_HAND_HEAD), 1);
+  snprintf(cell, sizeof cell, "%s%.32s", ctn_sentences_word(s, 0), head);
   putchar('\n');
   ctn_walk_print_hand_label();
   printf(ctn_message(MSG_HAND_MAXIMUM), cell, highest);
