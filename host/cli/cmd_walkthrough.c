@@ -166,7 +166,7 @@ static int run_walkthrough(const struct command *self, int argc, const char **ar
   } else {
     code = resolve(&given, &request, self->name);
   }
-  if (code >= 0) goto cleanup;
+  if (code >= 0 || !example) goto cleanup;
   if (request.tokens) example = &ctn_walk_own_sentences;
   ctn_language_choose(language);
   code = ctn_finish(self->name, tell(example, &request, &args.common, given.out, self->name));

@@ -50,11 +50,12 @@ static clattn_status make_random(struct walk_own *own, clattn_error *error) {
 static clattn_status check_sizes(const struct walk_own *own, int heads, clattn_error *error) {
   const struct tokens_file *tokens = &own->tokens;
   const int64_t rows = (int64_t)tokens->batch * tokens->length;
-  if (rows * own->d_model > WALK_OWN_MAX_ELEMENTS) {
+  const int64_t elements = rows * own->d_model;
+  if (elements > WALK_OWN_MAX_ELEMENTS) {
     return ctn_fail(error, CLATTN_TOO_LARGE,
                     "%s: %d sentences padded to %d words, with d_model %lld, are %lld numbers; %lld is the most",
-                    own->request.tokens, tokens->batch, tokens->length, (long long)own->d_model,
-                    (long long)(rows * own->d_model), (long long)WALK_OWN_MAX_ELEMENTS);
+                    own->request.tokens, tokens->batch, tokens->length, (long long)own->d_model, (long long)elements,
+                    (long long)WALK_OWN_MAX_ELEMENTS);
   }
   const int64_t scores = rows * tokens->length * heads;
   if (scores > WALK_OWN_MAX_SCORES) {

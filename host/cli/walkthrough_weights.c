@@ -74,11 +74,12 @@ static clattn_status read_input(struct walk_own *own, const struct st_file *file
   if (!own->data[input]) {
     return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "%s: no memory for %lld numbers", tensor->name, (long long)count);
   }
+  const int64_t first = part * count;
   for (int64_t i = 0; i < count; i++) {
-    own->data[input][i] = (float)ctn_st_f64(tensor, part * count + i);
+    own->data[input][i] = (float)ctn_st_f64(tensor, first + i);
     if (isfinite(own->data[input][i])) continue;
     return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "%s: %s: element %lld is no finite float32 number", own->request.weights,
-                    tensor->name, (long long)(part * count + i));
+                    tensor->name, (long long)first + (long long)i);
   }
   return CLATTN_OK;
 }
