@@ -13,7 +13,8 @@ clattn_context *support_device(void) {
   clattn_error error = CLATTN_ERROR_INIT;
   if (device_context != NULL) return device_context;
   options.kernel_dir = getenv("CLATTN_TEST_KERNEL_DIR");
-  options.no_selftest = options.kernel_dir != NULL; /* kernels from there may be wrong on purpose */
+  /* Kernels from there may be wrong on purpose. */
+  options.no_selftest = options.kernel_dir != NULL || getenv("CLATTN_TEST_NO_SELFTEST") != NULL;
   options.device_name = wanted != NULL ? wanted : "Portable Computing Language";
   if (clattn_context_create(&device_context, &options, &error) != CLATTN_OK) {
     if (getenv("CLATTN_TEST_REQUIRE_DEVICES") != NULL) fail_msg("%s", error.text);

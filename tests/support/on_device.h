@@ -11,7 +11,7 @@
 /*
  * One context for the whole program, on the first device whose name or platform contains $CLATTN_TEST_DEVICE (default: PoCL's
  * platform). Without such a device the test is skipped, or fails where $CLATTN_TEST_REQUIRE_DEVICES is set.
- * $CLATTN_TEST_KERNEL_DIR replaces the embedded kernels.
+ * $CLATTN_TEST_KERNEL_DIR replaces the embedded kernels; with it or $CLATTN_TEST_NO_SELFTEST there is no self-test.
  */
 clattn_context *support_device(void);
 /* A group's teardown: closes that context. */
