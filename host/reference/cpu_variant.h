@@ -10,7 +10,7 @@
 #include "half.h"
 
 #define VECTORS (CPU_LANES / VECTOR)
-#define PART 32 /* terms of a sum that runs in one register */
+#define PART 48 /* terms of a sum that runs in one register */
 #define INLINE static inline __attribute__((always_inline))
 
 /* ---------------------------------------------------------------------------------------------------------------- products */
