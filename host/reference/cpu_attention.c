@@ -204,7 +204,7 @@ static void store_out(struct block *block, int l, float factor) {
   for (int64_t d = 0; d < a->head_dim_v; d++) {
     block->out[d] = block->gathered[d * CPU_LANES + l] * factor;
   }
-  ctn_store_row(a->dtype, block->arrays->out, start, a->head_dim_v, block->out);
+  block->kernels->store_row(a->dtype, block->arrays->out, start, a->head_dim_v, block->out);
 }
 
 /* Lets the sink join a lane's softmax, divides, and stores. Leaves maximum and denominator. */

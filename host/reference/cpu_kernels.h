@@ -48,8 +48,9 @@ struct cpu_kernels {
   /* to[t][l] = factor * rows[l][t] for count lanes, 0 for the others. */
   void (*transpose)(float *to, const float *const rows[CPU_LANES], int count, int64_t terms, float factor);
 
-  /* ctn_load_row. */
+  /* ctn_load_row and ctn_store_row. */
   void (*load_row)(clattn_dtype dtype, const void *data, int64_t index, int64_t count, float *row);
+  void (*store_row)(clattn_dtype dtype, void *data, int64_t index, int64_t count, const float *row);
 };
 
 /* One file each; all but the first on x86 alone. */

@@ -12,9 +12,9 @@
 #include "reference.h"
 
 enum {
-  GROUPS = 2, /* of lanes, which share what is read of W */
+  GROUPS = 4, /* of lanes, which share what is read of W */
   ROWS = GROUPS * CPU_LANES,
-  TERMS = 256,          /* for which x is transposed at a time */
+  TERMS = 128,          /* for which x is transposed at a time */
   STRIP = 48,           /* features whose weights are multiplied with all groups while they are in the cache */
   FEATURES = 8 * STRIP, /* at most, of a piece */
   PIECES_A_THREAD = 4   /* at least, where there are features enough */
@@ -100,7 +100,7 @@ static void store_row(const struct piece *piece, int g, int l) {
   for (int64_t f = 0; f < piece->features;) {
     const int64_t h = (piece->first + f) / p->head_dim, d = (piece->first + f) % p->head_dim;
     const int64_t count = ctn_min(p->head_dim - d, piece->features - f);
-    ctn_store_row(p->dtype, piece->job->arrays->out, start + h * p->out.head + d, count, room->row + f);
+    piece->job->kernels->store_row(p->dtype, piece->job->arrays->out, start + h * p->out.head + d, count, room->row + f);
     f += count;
   }
 }

@@ -279,6 +279,31 @@ static void load_row(clattn_dtype dtype, const void *data, int64_t index, int64_
   if (n < count) ctn_load_row(dtype, data, index + n, count - n, row + n);
 }
 
+/* Rounds to nearest even; NaN stays NaN. */
+INLINE uint16_t bf16_bits(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, quiet = bits >> 16 | 0x40;
+  return (uint16_t)((bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded);
+}
+
+static void store_row(clattn_dtype dtype, void *data, int64_t index, int64_t count, const float *row) {
+  uint16_t *to = (uint16_t *)data + index;
+  int64_t n = 0;
+#if defined(__F16C__)
+  if (dtype == CLATTN_F16) {
+    for (; n + 8 <= count; n += 8) {
+      _mm_storeu_si128((__m128i *)(to + n), _mm256_cvtps_ph(_mm256_loadu_ps(row + n), _MM_FROUND_TO_NEAREST_INT));
+    }
+  }
+#endif
+  if (dtype == CLATTN_BF16) {
+    for (; n < count; n++)
+      to[n] = bf16_bits(row[n]);
+  }
+  if (n < count) ctn_store_row(dtype, data, index + n, count - n, row + n);
+}
+
 const struct cpu_kernels CPU_VARIANT = {
-    CPU_VARIANT_NAME, multiply, gather, softmax, normalise, softcap, add_alibi, transpose, load_row,
+    CPU_VARIANT_NAME, multiply, gather, softmax, normalise, softcap, add_alibi, transpose, load_row, store_row,
 };

@@ -188,6 +188,39 @@ static void test_load_row(void **state) {
   test_free(want);
 }
 
+/* Numbers around every step of 16 bits, ties, infinities and NaN of all kinds, to places that are not aligned. */
+static void test_store_row(void **state) {
+  (void)state;
+  enum { COUNT = 65536 * 4 };
+  float *from = test_malloc(COUNT * sizeof *from);
+  uint16_t *got = test_malloc((COUNT + 1) * sizeof *got), *want = test_malloc((COUNT + 1) * sizeof *want);
+  for (int type = 0; type < 2; type++) {
+    const clattn_dtype dtype = type == 0 ? CLATTN_F16 : CLATTN_BF16;
+    const uint32_t tie = type == 0 ? 0x1000 : 0x8000; /* half a step of the numbers that are not subnormal */
+    for (int n = 0; n < COUNT; n++) {
+      const uint16_t bits = (uint16_t)(n / 4);
+      float value;
+      ctn_load_row(dtype, &bits, 0, 1, &value);
+      uint32_t wide;
+      memcpy(&wide, &value, sizeof wide);
+      wide += (const uint32_t[]){0, tie - 1, tie, tie + 1}[n % 4];
+      memcpy(&from[n], &wide, sizeof wide);
+    }
+    support_kernels()->store_row(dtype, got, 1, COUNT, from);
+    ctn_store_row(dtype, want, 1, COUNT, from);
+    assert_memory_equal(got + 1, want + 1, COUNT * sizeof *got);
+    support_kernels()->store_row(dtype, got, 2, 3, from + 60003);
+    ctn_store_row(dtype, want, 2, 3, from + 60003);
+    assert_memory_equal(got + 1, want + 1, COUNT * sizeof *got);
+  }
+  float row[5];
+  support_kernels()->store_row(CLATTN_F32, row, 0, 5, from);
+  assert_memory_equal(row, from, sizeof row);
+  test_free(from);
+  test_free(got);
+  test_free(want);
+}
+
 /* The last of the table that runs is the best; which ones were tested is told. */
 static void test_choice(void **state) {
   (void)state;
@@ -206,7 +239,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_products), cmocka_unit_test(test_exp),       cmocka_unit_test(test_softcap),
       cmocka_unit_test(test_softmax),  cmocka_unit_test(test_transpose), cmocka_unit_test(test_load_row),
-      cmocka_unit_test(test_choice),
+      cmocka_unit_test(test_choice),   cmocka_unit_test(test_store_row),
   };
   SUPPORT_RUN_KERNELS(tests, NULL, NULL);
 }
