@@ -143,6 +143,12 @@ mutation(values_tile_excluded tile "excluded NaN counts" values_tile.cl
 mutation(values_tile_infinite tile "infinities are not looked for" values_tile.cl
   [==[!isfinite(value)]==] [==[isnan(value)]==]
   own/garbage_in_one_column)
+mutation(values_tile_flush tile "a partial sum replaces the sum" values_tile.cl
+  [==[if ((j0 + DEPTH) % FLUSH == 0) patch]==] [==[if ((j0 + DEPTH) % FLUSH == 0) patch_clear(total), patch]==]
+  own/many_keys)
+mutation(values_clblast_group clblast "NaN is looked for in another group's values" values_finish.cl
+  [==[(b * kv_heads + kv_head) * p.kv_len]==] [==[(b * kv_heads + h % kv_heads) * p.kv_len]==]
+  own/nan_groups)
 mutation(values_clblast_excluded clblast "excluded NaN counts" values_finish.cl
   [==[ && as_uint(weight[j]) != EXCLUDED_WEIGHT]==] [==[]==]
   extended/nan_only_where_attended)

@@ -105,6 +105,11 @@ def packed_stages(rng):
     return tensors, {"softcap": "6.0"}, "out," + STAGES
 
 
+def many_keys(rng):
+    """More keys than two of the pieces that sums are made of."""
+    return qkv(rng, 1, 1, 1, 5, 530, 8, 8), {}, "out,lse"
+
+
 def deep(rng):
     """Rows of q, k and v, and keys, of more numbers than any kernel takes in one go."""
     return qkv(rng, 1, 2, 1, 11, 300, 270, 33), {}, "out,lse"
@@ -138,6 +143,14 @@ def nan_bits(rng):
     tensors["k"].patch(40 * 16 + 25 * 16 + 3, b"\xff\xff\xff\xff")
     tensors["v"].patch(40 * 16 + 7 * 16 + 2, struct.pack("<f", INF))
     return tensors, {"causal": "1"}, "out,lse,weights"
+
+
+def nan_groups(rng):
+    """An attended NaN and an infinity in v of the second of two groups of heads: its own heads have them, the others do not."""
+    tensors = qkv(rng, 2, 4, 2, 20, 20, 16, 16)
+    tensors["v"].patch((1 * 20 + 6) * 16 + 3, struct.pack("<f", NAN))
+    tensors["v"].patch((3 * 20 + 11) * 16 + 9, struct.pack("<f", INF))
+    return tensors, {"causal": "1"}, "out,lse"
 
 
 def garbage_in_one_column(rng):
@@ -214,8 +227,9 @@ def rounding_f16(rng):
 
 
 CASES = [
-    mask_key_broadcast, mask_short, mask_bf16, window_narrow, window_left_open, packed_stages, deep, deep_bf16, alibi_both_sides,
-    sinks_edges, nan_bits, garbage_in_one_column, nan_underflow, dropout_counters, rounding_bf16, rounding_f16,
+    mask_key_broadcast, mask_short, mask_bf16, window_narrow, window_left_open, packed_stages, many_keys, deep, deep_bf16,
+    alibi_both_sides, sinks_edges, nan_bits, nan_groups, garbage_in_one_column, nan_underflow, dropout_counters, rounding_bf16,
+    rounding_f16,
 ]
 
 
