@@ -11,7 +11,7 @@
 #include "plan.h"
 #include "registry.h"
 
-static const char format[] = "clattn self-test 1";
+static const char format[] = "clattn self-test 2";
 
 /* What passed, by key; and what failed, by family. */
 struct passed {
@@ -173,7 +173,8 @@ static clattn_status try_problem(clattn_context *context, const struct request *
   clattn_status status = allocate(request->problem, &want, error);
   if (status == CLATTN_OK) {
     ctn_selftest_fill(request->problem, &want);
-    want.dropout_seed = 7;
+    want.dropout_seed = UINT64_C(7) << 40 | 7;
+    want.dropout_offset = UINT64_C(5) << 40 | 5;
     status = run(context, request, reference_of(request->problem->operation), &want, error);
   }
   got = want; /* the same inputs */
@@ -220,6 +221,7 @@ static void make_key(uint8_t key[32], const struct request *request, const struc
   struct sha256 hash = *programs;
   const int32_t product = (int32_t)request->options.product;
   ctn_sha256_add(&hash, format, sizeof format);
+  ctn_sha256_add(&hash, clattn_version_string(), strlen(clattn_version_string())); /* another version may test more */
   ctn_sha256_add(&hash, family->name, strlen(family->name));
   ctn_sha256_add(&hash, &product, sizeof product);
   ctn_sha256_finish(&hash, key);

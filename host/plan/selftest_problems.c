@@ -7,7 +7,8 @@
 #include "selftest.h"
 
 /* Past one block of every kernel, and no multiple of any. */
-enum { Q_LEN = 9, KV_LEN = 107, HEADS = 4, KV_HEADS = 2, MOST_HEAD_DIM = 37, MOST_HEAD_DIM_V = 136 };
+enum { MASKED_KEY = 50, MASKED_ROW = 4, NAN_KEY = 61 }; /* excluded for all rows; without keys; not finite */
+enum { Q_LEN = 9, KV_LEN = 107, HEADS = 4, KV_HEADS = 2, LONG_HEAD_DIM = 259, MOST_HEAD_DIM = 37, MOST_HEAD_DIM_V = 136 };
 
 static clattn_layout apart(int64_t heads, int64_t rows, int64_t columns) {
   const int64_t row = heads * (columns + 3) + 1;
@@ -39,7 +40,7 @@ static void everything(clattn_problem *p) {
   p->window_left = 50;
   p->has_kv_len = p->has_query_offset = p->has_sinks = p->has_alibi = 1;
   p->dropout = 0.25f;
-  if (p->mask.dtype != CLATTN_NONE) p->mask = (clattn_mask){p->mask.dtype, 4, {2, 1, Q_LEN, KV_LEN - 2}, {0, 0, 0, 0}};
+  if (p->mask.dtype != CLATTN_NONE) p->mask = (clattn_mask){p->mask.dtype, 4, {2, 1, Q_LEN, KV_LEN - 20}, {0, 0, 0, 0}};
 }
 
 static void packed(clattn_problem *p) {
@@ -47,15 +48,16 @@ static void packed(clattn_problem *p) {
   p->packed = 1;
   p->total_q = Q_LEN + Q_LEN / 2;
   p->total_kv = KV_LEN + KV_LEN / 2;
-  p->window_right = 60;
-  p->has_query_offset = 1;
-  if (p->mask.dtype != CLATTN_NONE) p->mask = (clattn_mask){p->mask.dtype, 1, {KV_LEN}, {0}};
+  p->window_right = 6;
+  p->has_query_offset = p->has_alibi = 1;
+  if (p->mask.dtype != CLATTN_NONE) p->mask = (clattn_mask){p->mask.dtype, 3, {HEADS, 1, 1}, {0, 0, 0}};
 }
 
 static bool attention(struct problem *problem, const char **title, const struct attention *a, int index) {
   static const char *const titles[] = {"plain", "every option", "packed"};
   clattn_problem p = attention_base(a);
   if (index >= 3) return false;
+  if (index == 0) p.head_dim = ctn_min(a->head_dim, LONG_HEAD_DIM); /* long sums are made in pieces */
   if (index == 1) everything(&p);
   if (index == 2) packed(&p);
   *title = titles[index];
@@ -162,11 +164,11 @@ static bool fill_integers(const struct problem *problem, enum tensor tensor, int
   switch (tensor) {
     case T_KV_LEN:
       data[0] = KV_LEN - 8;
-      data[1] = 40;
+      data[1] = 4; /* fewer than causality allows */
       return true;
     case T_QUERY_OFFSET:
       data[0] = KV_LEN - Q_LEN;
-      data[1] = is_packed ? 45 : 35; /* some rows attend what ends at kv_len, in the middle of a block */
+      data[1] = is_packed ? 45 : -3; /* some rows attend nothing */
       return true;
     case T_CU_Q:
     case T_CU_KV:
@@ -202,16 +204,35 @@ static void fill_floats(const struct problem *problem, enum tensor tensor, void 
   }
 }
 
-/* What is not attended holds NaN. */
-static void spoil_rows(const struct attention *a, const clattn_arrays *arrays, void *k, void *v) {
-  for (int64_t b = 0; a->has_kv_len && b < a->batch; b++) {
-    for (int64_t h = 0; h < a->kv_heads; h++) {
-      for (int64_t j = arrays->kv_len[b]; j < a->kv_len; j += 3) {
-        ctn_store_f64(a->dtype, k, b * a->k.batch + h * a->k.head + j * a->k.row, NAN);
-        ctn_store_f64(a->dtype, v, b * a->v.batch + h * a->v.head + j * a->v.row, NAN);
-      }
+/* One key that no row attends, and one row that attends nothing. */
+static void exclude(const struct attention *a, void *mask, int64_t extent) {
+  for (int64_t n = 0; n < extent; n++) {
+    const int64_t key = n % a->mask_kv_len, row = n / a->mask_kv_len % a->q_len;
+    if (key != MASKED_KEY && (a->mask_stride[2] == 0 || row != MASKED_ROW)) continue;
+    if (a->mask_dtype == CLATTN_BOOL) {
+      ((uint8_t *)mask)[n] = 0;
+    } else {
+      ctn_store_f64(a->mask_dtype, mask, n, -INFINITY);
     }
   }
+}
+
+/* What is not attended holds NaN or an infinity: keys past kv_len or the mask, and the one that is masked. */
+static void spoil_rows(const struct attention *a, const clattn_arrays *arrays, void *k, void *v) {
+  const bool masked = a->mask_dtype != CLATTN_NONE && a->mask_stride[3] != 0;
+  for (int64_t n = 0; n < a->batch * a->kv_heads; n++) {
+    const int64_t b = n / a->kv_heads, h = n % a->kv_heads;
+    const struct sequence s = ctn_sequence(a, arrays, b);
+    for (int64_t j = 0; j < s.kv_rows; j++) {
+      if (j < s.kv_len && j < a->mask_kv_len && !(masked && j == MASKED_KEY)) continue;
+      const double value = j % 2 == 0 ? NAN : INFINITY;
+      ctn_store_f64(a->dtype, k, b * a->k.batch + h * a->k.head + (s.kv_first + j) * a->k.row, value);
+      ctn_store_f64(a->dtype, v, b * a->v.batch + h * a->v.head + (s.kv_first + j) * a->v.row, value);
+    }
+  }
+  /* One number that is attended, in the last head's last column: it has to show. */
+  const int64_t place = (a->kv_heads - 1) * a->v.head + NAN_KEY * a->v.row + a->head_dim_v - 1;
+  ctn_store_f64(a->dtype, v, place, NAN);
 }
 
 void ctn_selftest_fill(const struct problem *problem, const clattn_arrays *arrays) {
@@ -225,5 +246,8 @@ void ctn_selftest_fill(const struct problem *problem, const clattn_arrays *array
       fill_floats(problem, (enum tensor)t, table[t]);
     }
   }
-  if (problem->operation == OP_ATTENTION) spoil_rows(&problem->as.attention, arrays, table[T_K], table[T_V]);
+  if (problem->operation != OP_ATTENTION) return;
+  const struct attention *a = &problem->as.attention;
+  if (a->mask_dtype != CLATTN_NONE && a->mask_stride[3] != 0) exclude(a, table[T_MASK], problem->tensor[T_MASK].extent);
+  spoil_rows(a, arrays, table[T_K], table[T_V]);
 }
