@@ -16,9 +16,8 @@
 #include "reference.h"
 
 enum {
-  ALIGNMENT = 16, /* floats in 64 bytes */
-  BLOCKS = 4,     /* of a piece, at most */
-  CACHE_LINE = 64,
+  ALIGNMENT = 16,     /* floats in 64 bytes */
+  BLOCKS = 4,         /* of a piece, at most */
   PIECES_A_THREAD = 8 /* at least, where there are blocks enough */
 };
 
@@ -33,14 +32,8 @@ struct job {
 struct piece {
   struct block block[BLOCKS];
   int count;
-  float *keys;   /* [CPU_KEYS, head_dim], where k is not float32 */
-  float *values; /* [CPU_KEYS, head_dim_v], where v is not float32 */
-};
-
-/* A block of keys and their values as float32, the pitches in elements. */
-struct rows {
-  const float *k, *v;
-  int64_t k_pitch, v_pitch;
+  float *keys;   /* [CPU_KEYS, head_dim]: a block of k as float32 */
+  float *values; /* [CPU_KEYS, head_dim_v] */
 };
 
 static int64_t blocks_of_head(const struct attention *a) {
@@ -62,11 +55,10 @@ static float *take(float *scratch, int64_t *used, int64_t floats) {
 
 /* Gives a worker's piece its scratch; returns its size in floats. Sizes are below 2^31, so nothing overflows. */
 static int64_t place_scratch(struct piece *piece, const struct attention *a, int64_t blocks, float *scratch) {
-  const int64_t converted = a->dtype == CLATTN_F32 ? 0 : CPU_KEYS;
   const int64_t biased = a->mask_dtype == CLATTN_NONE || a->mask_dtype == CLATTN_BOOL ? 0 : CPU_KEYS * CPU_LANES;
   int64_t used = 0;
-  piece->keys = take(scratch, &used, a->head_dim * converted);
-  piece->values = take(scratch, &used, a->head_dim_v * converted);
+  piece->keys = take(scratch, &used, CPU_KEYS * a->head_dim);
+  piece->values = take(scratch, &used, CPU_KEYS * a->head_dim_v);
   float *scores = take(scratch, &used, CPU_KEYS * CPU_LANES), *out = take(scratch, &used, a->head_dim_v);
   float *bias = take(scratch, &used, biased), *bias_rows = take(scratch, &used, biased);
   for (int64_t n = 0; n < blocks; n++) {
@@ -90,29 +82,22 @@ size_t ctn_cpu_attention_scratch(const struct attention *a, const struct pool *p
 
 /* ---------------------------------------------------------------------------------------------------------- scores, values */
 
-/* count rows of q, k or v as float32: where they lie, or converted into room. */
-static const float *float_rows(const struct block *block, const void *data, int64_t start, int64_t *pitch, int64_t count,
-                               int64_t columns, float *room) {
-  if (block->a->dtype == CLATTN_F32) return (const float *)data + start;
-  for (int64_t j = 0; j < count; j++) {
-    block->kernels->load_row(block->a->dtype, data, start + j * *pitch, columns, room + j * columns);
-  }
-  *pitch = columns;
-  return room;
-}
-
-static struct rows load_keys(const struct piece *piece, int64_t j0, int64_t keys) {
+/*
+ * Copies rows of k and v next to each other, as float32. Float32 ones are copied too: reading them in order is what memory does
+ * best, and where they lie a multiple of a cache way apart a tile's rows would displace each other.
+ */
+static void load_keys(const struct piece *piece, int64_t j0, int64_t keys) {
   const struct block *block = &piece->block[0];
   const struct attention *a = block->a;
   const int64_t first = block->seq.kv_first + j0;
   const int64_t k = block->b * a->k.batch + block->kv_head * a->k.head + first * a->k.row;
   const int64_t v = block->b * a->v.batch + block->kv_head * a->v.head + first * a->v.row;
-  struct rows rows = {.k_pitch = a->k.row, .v_pitch = a->v.row};
-  rows.k = float_rows(block, block->arrays->k, k, &rows.k_pitch, keys, a->head_dim, piece->keys);
-  if (a->outputs & CLATTN_OUTPUT_OUT) {
-    rows.v = float_rows(block, block->arrays->v, v, &rows.v_pitch, keys, a->head_dim_v, piece->values);
+  for (int64_t j = 0; j < keys; j++) {
+    block->kernels->load_row(a->dtype, block->arrays->k, k + j * a->k.row, a->head_dim, piece->keys + j * a->head_dim);
   }
-  return rows;
+  for (int64_t j = 0; j < keys && (a->outputs & CLATTN_OUTPUT_OUT); j++) {
+    block->kernels->load_row(a->dtype, block->arrays->v, v + j * a->v.row, a->head_dim_v, piece->values + j * a->head_dim_v);
+  }
 }
 
 /* room: [CPU_LANES, head_dim], where q is not float32. */
@@ -120,33 +105,32 @@ static void load_queries(struct block *block, float *room) {
   const struct attention *a = block->a;
   const float *rows[CPU_LANES];
   for (int l = 0; l < block->lanes; l++) {
-    int64_t pitch = a->q.row;
+    float *row = room + l * a->head_dim;
     const int64_t start = block->b * a->q.batch + block->head[l] * a->q.head + (block->seq.q_first + block->row[l]) * a->q.row;
-    rows[l] = float_rows(block, block->arrays->q, start, &pitch, 1, a->head_dim, room + l * a->head_dim);
+    if (a->dtype != CLATTN_F32) block->kernels->load_row(a->dtype, block->arrays->q, start, a->head_dim, row);
+    rows[l] = a->dtype == CLATTN_F32 ? (const float *)block->arrays->q + start : row;
   }
   block->kernels->transpose(block->queries, rows, block->lanes, a->head_dim, a->scale);
 }
 
-static bool finite(const float *v, int64_t pitch, int64_t keys, int64_t columns) {
+static bool finite(const float *values, int64_t count) {
   uint32_t found = 0;
-  for (int64_t j = 0; j < keys; j++) {
-    for (int64_t d = 0; d < columns; d++) {
-      uint32_t bits;
-      memcpy(&bits, &v[j * pitch + d], sizeof bits);
-      found |= (bits & 0x7f800000) == 0x7f800000;
-    }
+  for (int64_t n = 0; n < count; n++) {
+    uint32_t bits;
+    memcpy(&bits, &values[n], sizeof bits);
+    found |= (bits & 0x7f800000) == 0x7f800000;
   }
   return found == 0;
 }
 
 /* The same as the kernel gather where some of v is NaN or infinite: excluded keys must not be multiplied. */
-static void gather_attended(struct block *block, const float *weights, const uint32_t *attended, const float *v, int64_t pitch,
-                            int64_t keys) {
-  for (int64_t d = 0; d < block->a->head_dim_v; d++) {
+static void gather_attended(struct block *block, const float *weights, const uint32_t *attended, const float *v, int64_t keys) {
+  const int64_t columns = block->a->head_dim_v;
+  for (int64_t d = 0; d < columns; d++) {
     for (int l = 0; l < block->lanes; l++) {
       float *gathered = &block->gathered[d * CPU_LANES + l], sum = 0;
       for (int64_t j = 0; j < keys; j++) {
-        if (attended[j] >> l & 1) sum += weights[j * CPU_LANES + l] * v[j * pitch + d];
+        if (attended[j] >> l & 1) sum += weights[j * CPU_LANES + l] * v[j * columns + d];
       }
       *gathered = *gathered * block->factor[l] + sum;
     }
@@ -155,15 +139,15 @@ static void gather_attended(struct block *block, const float *weights, const uin
 
 /* gathered = gathered * factor + weights v for those of keys j0 to j0 + keys that lie in a lane's range: others do not count.
  */
-static void gather_values(struct block *block, const float *v, int64_t pitch, int64_t j0, int64_t keys, bool all) {
+static void gather_values(struct block *block, const float *v, int64_t j0, int64_t keys, bool all) {
   const int64_t skip = ctn_max(block->some.low - j0, 0), count = ctn_min(keys, block->some.high - j0) - skip;
   const int64_t columns = block->a->head_dim_v;
   const float *weights = block->scores + skip * CPU_LANES;
-  v += skip * pitch;
-  if (all || finite(v, pitch, count, columns)) {
-    block->kernels->gather(block->gathered, block->factor, v, pitch, weights, columns, count, block->lanes);
+  v += skip * columns;
+  if (all || finite(v, count * columns)) {
+    block->kernels->gather(block->gathered, block->factor, v, columns, weights, columns, count, block->lanes);
   } else {
-    gather_attended(block, weights, block->attended + skip, v, pitch, count);
+    gather_attended(block, weights, block->attended + skip, v, count);
   }
 }
 
@@ -178,11 +162,11 @@ static void start_block(struct block *block) {
   block->attends = 0;
 }
 
-/* Keys j0 to j0 + keys, whose rows are given. */
-static void visit_keys(struct block *block, const struct rows *rows, int64_t j0, int64_t keys, enum attended attended) {
+/* Keys j0 to j0 + keys, with their rows of k and v. */
+static void visit_keys(struct block *block, const float *k, const float *v, int64_t j0, int64_t keys, enum attended attended) {
   const struct attention *a = block->a;
   const clattn_arrays *arrays = block->arrays;
-  block->kernels->multiply(block->scores, rows->k, rows->k_pitch, block->queries, keys, a->head_dim, block->lanes, false);
+  block->kernels->multiply(block->scores, k, a->head_dim, block->queries, keys, a->head_dim, block->lanes, false);
   if (a->outputs & CLATTN_OUTPUT_SCORES_RAW) ctn_cpu_write_scores(block, arrays->scores_raw, j0, keys);
   if (a->softcap > 0) block->kernels->softcap(block->scores, keys * CPU_LANES, a->softcap);
   if (a->outputs & CLATTN_OUTPUT_SCORES_SOFTCAPPED) ctn_cpu_write_scores(block, arrays->scores_softcapped, j0, keys);
@@ -193,7 +177,7 @@ static void visit_keys(struct block *block, const struct rows *rows, int64_t j0,
   block->kernels->softmax(block->scores, attended == ATTENDED_ALL ? NULL : block->attended, keys, block->lanes, block->maximum,
                           block->sum, block->factor);
   if (a->dropout > 0) ctn_cpu_drop_weights(block, j0, keys);
-  if (a->outputs & CLATTN_OUTPUT_OUT) gather_values(block, rows->v, rows->v_pitch, j0, keys, attended == ATTENDED_ALL);
+  if (a->outputs & CLATTN_OUTPUT_OUT) gather_values(block, v, j0, keys, attended == ATTENDED_ALL);
 }
 
 /* Multiplies a lane's column of gathered, and stores it. */
@@ -236,48 +220,21 @@ static void finish_block(struct block *block) {
 
 /* ------------------------------------------------------------------------------------------------------------------- pieces */
 
-/* Asks for count rows ahead of their use: by the time a piece comes to them its blocks have computed for a while. */
-static void prefetch(const struct attention *a, const void *data, int64_t start, int64_t pitch, int64_t count,
-                     int64_t columns) {
-  const int64_t size = (int64_t)ctn_dtype_size(a->dtype);
-  for (int64_t j = 0; j < count; j++) {
-    const char *row = (const char *)data + (start + j * pitch) * size;
-    for (int64_t byte = 0; byte < columns * size; byte += CACHE_LINE)
-      __builtin_prefetch(row + byte, 0, 2);
-  }
-}
-
-/* Block n's share of the keys and values from j0 on. */
-static void prefetch_share(const struct piece *piece, int n, int64_t j0, int64_t keys) {
-  const struct block *block = &piece->block[n];
-  const struct attention *a = block->a;
-  const int64_t share = ctn_ceil_div(keys, piece->count), first = n * share, count = ctn_min(share, keys - first);
-  const int64_t row = block->seq.kv_first + j0 + first;
-  const int64_t k = block->b * a->k.batch + block->kv_head * a->k.head + row * a->k.row;
-  const int64_t v = block->b * a->v.batch + block->kv_head * a->v.head + row * a->v.row;
-  prefetch(a, block->arrays->k, k, a->k.row, count, a->head_dim);
-  if (a->outputs & CLATTN_OUTPUT_OUT) prefetch(a, block->arrays->v, v, a->v.row, count, a->head_dim_v);
-}
-
-/* Each block of a piece with keys j0 to j0 + keys; without stages only with those of them that it can attend. next
- * keys follow. */
-static void visit_block_of_keys(struct piece *piece, int64_t j0, int64_t keys, int64_t next, bool stages) {
-  struct rows rows = {0};
+/* Each block of a piece with keys j0 to j0 + keys; without stages only with those of them that it can attend. */
+static void visit_block_of_keys(struct piece *piece, int64_t j0, int64_t keys, bool stages) {
+  const struct attention *a = piece->block[0].a;
+  bool loaded = false;
   for (int n = 0; n < piece->count; n++) {
     struct block *block = &piece->block[n];
-    prefetch_share(piece, n, j0 + keys, next);
     const int64_t first = stages ? j0 : ctn_max(j0, block->some.low);
     const int64_t count = (stages ? j0 + keys : ctn_min(j0 + keys, block->some.high)) - first;
     if (count <= 0) continue;
     const enum attended attended = ctn_cpu_find_attended(block, first, count);
     if (attended == ATTENDED_NONE && !stages) continue;
-    if (rows.k == NULL) rows = load_keys(piece, j0, keys);
-    const int64_t skip = first - j0;
-    const struct rows own = {.k = rows.k + skip * rows.k_pitch,
-                             .v = rows.v == NULL ? NULL : rows.v + skip * rows.v_pitch,
-                             .k_pitch = rows.k_pitch,
-                             .v_pitch = rows.v_pitch};
-    visit_keys(block, &own, first, count, attended);
+    if (!loaded) load_keys(piece, j0, keys);
+    loaded = true;
+    visit_keys(block, piece->keys + (first - j0) * a->head_dim, piece->values + (first - j0) * a->head_dim_v, first, count,
+               attended);
   }
 }
 
@@ -294,8 +251,7 @@ static void attend(struct piece *piece) {
     visited.high = ctn_max(visited.high, block->some.high);
   }
   for (int64_t j0 = visited.low; j0 < visited.high; j0 += CPU_KEYS) {
-    const int64_t keys = ctn_min(CPU_KEYS, visited.high - j0), next = ctn_min(CPU_KEYS, visited.high - j0 - keys);
-    visit_block_of_keys(piece, j0, keys, next, stages);
+    visit_block_of_keys(piece, j0, ctn_min(CPU_KEYS, visited.high - j0), stages);
   }
   for (int n = 0; n < piece->count; n++) {
     finish_block(&piece->block[n]);
