@@ -177,14 +177,14 @@ static void test_position_far_and_in_place(void **state) {
   support_free(&s);
 }
 
-/* Sizes at the borders of tiles (32, 16 terms, sums of 256) and blocks (96 rows, 32 or 16 columns, 256 terms). CLBlast adds all
- * terms up one after another, so that its rounding grows with their number: 6e-7 of norm at 1024 terms, past 1e-6 at 4096. */
+/* Sizes at the borders of tiles (32, 16 terms, sums of 256) and blocks (96 rows, 32 or 16 columns, 256 terms). Long sums on
+ * few results, where rounding shows most: CLBlast gets them in pieces (host/opencl/gemm.c). */
 static const struct {
   int64_t batch, length, in, heads, head_dim;
 } projections[] = {
-    {1, 1, 1, 1, 1},    {2, 7, 15, 1, 15},  {1, 8, 16, 2, 8},   {1, 9, 17, 1, 17},   {3, 31, 31, 1, 31},
-    {1, 32, 32, 4, 8},  {2, 33, 33, 3, 11}, {1, 95, 63, 1, 65}, {1, 96, 64, 8, 8},   {1, 97, 255, 5, 13},
-    {1, 5, 256, 2, 16}, {2, 6, 257, 1, 47}, {1, 3, 513, 7, 5},  {1, 193, 24, 2, 10}, {1, 9, 1024, 3, 7},
+    {1, 1, 1, 1, 1},    {2, 7, 15, 1, 15},   {1, 8, 16, 2, 8},   {1, 9, 17, 1, 17},   {3, 31, 31, 1, 31}, {1, 32, 32, 4, 8},
+    {2, 33, 33, 3, 11}, {1, 95, 63, 1, 65},  {1, 96, 64, 8, 8},  {1, 97, 255, 5, 13}, {1, 5, 256, 2, 16}, {2, 6, 257, 1, 47},
+    {1, 3, 513, 7, 5},  {1, 193, 24, 2, 10}, {1, 2, 1024, 1, 3}, {1, 9, 1024, 3, 7},  {1, 2, 4096, 1, 3},
 };
 
 /* Variants: dense without and with bias; heads split into [batch, heads, length, head_dim] with gaps, x with gaps full of NaN.
