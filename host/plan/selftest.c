@@ -196,17 +196,24 @@ static clattn_status try_problem(clattn_context *context, const struct request *
   return status;
 }
 
-/* All problems that the family takes. */
+static bool refuses(const struct family *family, const struct request *request) {
+  struct text ignored = {0};
+  const bool refused = family->refuse(request, &ignored);
+  ctn_text_free(&ignored);
+  return refused;
+}
+
+/* All problems that the family takes, with stage tensors where it has them. */
 static clattn_status test(clattn_context *context, const struct request *like, const struct family *family,
                           clattn_error *error) {
   struct problem problem;
   const char *title = NULL;
-  for (int index = 0; ctn_selftest_problem(&problem, &title, like, index); index++) {
-    const struct request request = {&problem, like->options, like->runtime, like->pool};
-    struct text ignored = {0};
-    const bool refused = family->refuse(&request, &ignored);
-    ctn_text_free(&ignored);
-    if (refused) continue;
+  const struct request request = {&problem, like->options, like->runtime, like->pool};
+  for (int index = 0; ctn_selftest_problem(&problem, &title, like, index, true); index++) {
+    if (refuses(family, &request)) {
+      ctn_selftest_problem(&problem, &title, like, index, false);
+      if (refuses(family, &request)) continue;
+    }
     const clattn_status status = try_problem(context, &request, family, title, error);
     if (status != CLATTN_OK) return status;
   }

@@ -24,9 +24,10 @@ bool ctn_selftest_failed(struct selftests *selftests, const struct family *famil
 bool ctn_selftest_passes(clattn_context *context, const struct request *request, const struct family *family,
                          const struct sha256 *programs);
 
-/* Problem `index` of those that test a request like this one: small, of the same types and options, so that it is made from the
- * same programs. *title says what it is. False past the last. */
-bool ctn_selftest_problem(struct problem *problem, const char **title, const struct request *request, int index);
+/* Problem `index` of those that test a request like this one: small, and of the same types, so that it is made from the same
+ * programs; all else that those may be told to do is in one or another. *title says what it is. stages: attention's stage
+ * tensors may be wanted, which some families have not. False past the last. */
+bool ctn_selftest_problem(struct problem *problem, const char **title, const struct request *request, int index, bool stages);
 /* Fills the inputs of such a problem, whose memory is in arrays. */
 void ctn_selftest_fill(const struct problem *problem, const clattn_arrays *arrays);
 

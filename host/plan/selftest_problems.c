@@ -7,8 +7,11 @@
 #include "selftest.h"
 
 /* Past one block of every kernel, and no multiple of any. */
-enum { MASKED_KEY = 50, MASKED_ROW = 4, NAN_KEY = 61 }; /* excluded for all rows; without keys; not finite */
-enum { Q_LEN = 9, KV_LEN = 107, HEADS = 4, KV_HEADS = 2, LONG_HEAD_DIM = 259, MOST_HEAD_DIM = 37, MOST_HEAD_DIM_V = 136 };
+enum { MASKED_KEY = 50, MASKED_ROW = 4, NAN_KEY = 61, CAUSAL_NAN_KEY = 3 }; /* excluded for all rows; without keys; NaN */
+enum { Q_LEN = 9, KV_LEN = 203, HEADS = 4, KV_HEADS = 2, LONG_HEAD_DIM = 259, MOST_HEAD_DIM = 37, MOST_HEAD_DIM_V = 136 };
+
+#define STAGES \
+  (CLATTN_OUTPUT_SCORES_RAW | CLATTN_OUTPUT_SCORES_SOFTCAPPED | CLATTN_OUTPUT_SCORES_MASKED | CLATTN_OUTPUT_WEIGHTS)
 
 static clattn_layout apart(int64_t heads, int64_t rows, int64_t columns) {
   const int64_t row = heads * (columns + 3) + 1;
@@ -24,7 +27,7 @@ static clattn_problem attention_base(const struct attention *a) {
   p.kv_len = KV_LEN;
   p.head_dim = ctn_min(a->head_dim, MOST_HEAD_DIM);
   p.head_dim_v = ctn_min(a->head_dim_v, MOST_HEAD_DIM_V); /* kernels are made for widths up to 128 */
-  p.outputs = a->outputs;
+  p.outputs = CLATTN_OUTPUT_OUT | CLATTN_OUTPUT_LSE;
   if (a->mask_dtype != CLATTN_NONE) p.mask = (clattn_mask){a->mask_dtype, 2, {Q_LEN, KV_LEN}, {0, 0}};
   return p;
 }
@@ -37,7 +40,7 @@ static void everything(clattn_problem *p) {
   p->out = apart(HEADS, Q_LEN, p->head_dim_v);
   p->softcap = 3;
   p->causal = 1;
-  p->window_left = 50;
+  p->window_left = 150;
   p->has_kv_len = p->has_query_offset = p->has_sinks = p->has_alibi = 1;
   p->dropout = 0.25f;
   if (p->mask.dtype != CLATTN_NONE) p->mask = (clattn_mask){p->mask.dtype, 4, {2, 1, Q_LEN, KV_LEN - 20}, {0, 0, 0, 0}};
@@ -48,18 +51,21 @@ static void packed(clattn_problem *p) {
   p->packed = 1;
   p->total_q = Q_LEN + Q_LEN / 2;
   p->total_kv = KV_LEN + KV_LEN / 2;
+  p->window_left = 100; /* begins and ends in different blocks */
   p->window_right = 6;
-  p->has_query_offset = p->has_alibi = 1;
+  p->has_query_offset = 1;
   if (p->mask.dtype != CLATTN_NONE) p->mask = (clattn_mask){p->mask.dtype, 3, {HEADS, 1, 1}, {0, 0, 0}};
 }
 
-static bool attention(struct problem *problem, const char **title, const struct attention *a, int index) {
-  static const char *const titles[] = {"plain", "every option", "packed"};
+static bool attention(struct problem *problem, const char **title, const struct attention *a, int index, bool stages) {
+  static const char *const titles[] = {"plain", "every option", "packed", "alibi"};
   clattn_problem p = attention_base(a);
-  if (index >= 3) return false;
+  if (index >= 4) return false;
   if (index == 0) p.head_dim = ctn_min(a->head_dim, LONG_HEAD_DIM); /* long sums are made in pieces */
   if (index == 1) everything(&p);
   if (index == 2) packed(&p);
+  if (index == 3) p.has_alibi = 1; /* without causality */
+  if (index == 1 && stages) p.outputs |= STAGES;
   *title = titles[index];
   return ctn_problem_attention(problem, &p, NULL) == CLATTN_OK;
 }
@@ -75,14 +81,14 @@ static bool embedding(struct problem *problem, const struct embedding *e) {
   return ctn_problem_embedding(problem, &p, NULL) == CLATTN_OK;
 }
 
-static bool position(struct problem *problem, const struct position *q) {
+static bool position(struct problem *problem, const struct position *q, int index) {
   clattn_position p = CLATTN_POSITION_INIT;
   p.dtype = q->dtype;
   p.batch = 2;
   p.length = 5;
   p.dim = 13;
   p.start = 999990;
-  p.has_x = q->has_x;
+  p.has_x = index;
   return ctn_problem_position(problem, &p, NULL) == CLATTN_OK;
 }
 
@@ -92,7 +98,7 @@ static bool projection(struct problem *problem, const char **title, const struct
   if (index >= 2) return false;
   *title = index == 0 ? "small" : "heads split";
   p.dtype = q->dtype;
-  p.has_bias = q->has_bias;
+  p.has_bias = index;
   p.batch = 2;
   p.length = index == 0 ? 3 : 101;
   p.in_features = index == 0 ? 7 : 259;
@@ -102,33 +108,31 @@ static bool projection(struct problem *problem, const char **title, const struct
   return ctn_problem_projection(problem, &p, NULL) == CLATTN_OK;
 }
 
-static bool merge(struct problem *problem, const struct merge *q, uint32_t outputs) {
+static bool merge(struct problem *problem, const struct merge *q) {
   clattn_merge p = CLATTN_MERGE_INIT;
   p.dtype = q->dtype;
   p.part_dtype = q->part_dtype;
   p.parts = 3;
   p.rows = 7;
   p.head_dim_v = 11;
-  p.outputs = outputs;
+  p.outputs = CLATTN_OUTPUT_OUT | CLATTN_OUTPUT_LSE;
   return ctn_problem_merge(problem, &p, NULL) == CLATTN_OK;
 }
 
-bool ctn_selftest_problem(struct problem *problem, const char **title, const struct request *request, int index) {
+bool ctn_selftest_problem(struct problem *problem, const char **title, const struct request *request, int index, bool stages) {
   const struct problem *like = request->problem;
-  const uint32_t outputs =
-      (like->tensor[T_OUT].used ? CLATTN_OUTPUT_OUT : 0u) | (like->tensor[T_LSE].used ? CLATTN_OUTPUT_LSE : 0u);
   *title = "small";
   switch (like->operation) {
     case OP_ATTENTION:
-      return attention(problem, title, &like->as.attention, index);
+      return attention(problem, title, &like->as.attention, index, stages);
     case OP_EMBEDDING:
       return index == 0 && embedding(problem, &like->as.embedding);
     case OP_POSITION:
-      return index == 0 && position(problem, &like->as.position);
+      return index < 2 && position(problem, &like->as.position, index);
     case OP_PROJECTION:
       return projection(problem, title, &like->as.projection, index);
     case OP_MERGE:
-      return index == 0 && merge(problem, &like->as.merge, outputs);
+      return index == 0 && merge(problem, &like->as.merge);
   }
   return false;
 }
@@ -167,14 +171,14 @@ static bool fill_integers(const struct problem *problem, enum tensor tensor, int
       data[1] = 4; /* fewer than causality allows */
       return true;
     case T_QUERY_OFFSET:
-      data[0] = KV_LEN - Q_LEN;
-      data[1] = is_packed ? 45 : -3; /* some rows attend nothing */
+      data[0] = is_packed ? KV_LEN / 2 - 6 : KV_LEN - 2 * Q_LEN; /* its windows reach past its end */
+      data[1] = is_packed ? 110 : -3;                            /* some rows attend nothing */
       return true;
     case T_CU_Q:
     case T_CU_KV:
       data[0] = 0;
-      data[1] = tensor == T_CU_Q ? Q_LEN / 2 : KV_LEN;
-      data[2] = data[1] + (tensor == T_CU_Q ? Q_LEN : KV_LEN / 2);
+      data[1] = tensor == T_CU_Q ? Q_LEN / 2 : KV_LEN / 2;
+      data[2] = data[1] + (tensor == T_CU_Q ? Q_LEN : KV_LEN);
       return true;
     default:
       return false;
@@ -227,11 +231,14 @@ static void spoil_rows(const struct attention *a, const clattn_arrays *arrays, v
       if (j < s.kv_len && j < a->mask_kv_len && !(masked && j == MASKED_KEY)) continue;
       const double value = j % 2 == 0 ? NAN : INFINITY;
       ctn_store_f64(a->dtype, k, b * a->k.batch + h * a->k.head + (s.kv_first + j) * a->k.row, value);
-      ctn_store_f64(a->dtype, v, b * a->v.batch + h * a->v.head + (s.kv_first + j) * a->v.row, value);
+      const int64_t row = b * a->v.batch + h * a->v.head + (s.kv_first + j) * a->v.row;
+      ctn_store_f64(a->dtype, v, row, value);
+      ctn_store_f64(a->dtype, v, row + a->head_dim_v - 1, value);
     }
   }
-  /* One number that is attended, in the last head's last column: it has to show. */
-  const int64_t place = (a->kv_heads - 1) * a->v.head + NAN_KEY * a->v.row + a->head_dim_v - 1;
+  /* One number that is attended, in the last head's last column: it has to show. Under causality in the last rows alone. */
+  const int64_t b = a->causal ? a->batch - 1 : 0, key = a->causal ? CAUSAL_NAN_KEY : NAN_KEY;
+  const int64_t place = b * a->v.batch + (a->kv_heads - 1) * a->v.head + key * a->v.row + a->head_dim_v - 1;
   ctn_store_f64(a->dtype, v, place, NAN);
 }
 
