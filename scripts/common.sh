@@ -10,7 +10,7 @@ mkdir -p build
 packages_run=(build-essential cmake ninja-build pkg-config ocl-icd-opencl-dev opencl-headers libclblast-dev libjansson-dev
   libpopt-dev libcairo2-dev libpango1.0-dev fonts-nanum pocl-opencl-icd)
 packages_test=(libcmocka-dev mesa-opencl-icd oclgrind python3)
-packages_ci=(clang clang-format)
+packages_ci=(clang clang-format clang-tidy)
 
 say() { printf 'clattn: %s\n' "$*" >&2; }
 die() {
@@ -46,6 +46,7 @@ thing() {
     libcmocka-dev) echo "cmocka with its headers (cmocka.pc)" ;;
     clang) echo "clang (clang)" ;;
     clang-format) echo "clang-format (clang-format)" ;;
+    clang-tidy) echo "clang-tidy (clang-tidy)" ;;
     python3) echo "Python 3 (python3)" ;;
   esac
 }

@@ -2,6 +2,7 @@
  * with contraction, whatever the build type. */
 #include "bench_peak.h"
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): attributes cannot stand in parentheses */
 /* PEAK_SUMS sums that do not wait for each other; with factor and summand they fill 14 of 16 registers. */
 #define LOOPS(name, width, attributes)                                                                          \
   typedef float vec_##name __attribute__((vector_size(4 * (width)), aligned(4), may_alias));                    \
@@ -23,7 +24,7 @@
   attributes static float read_##name(const float *data, int64_t count) {                                       \
     typedef vec_##name vec;                                                                                     \
     vec x0 = {0}, x1 = {0}, x2 = {0}, x3 = {0};                                                                 \
-    for (int64_t i = 0; i < count; i += 4 * (width)) {                                                          \
+    for (int64_t i = 0; i < count; i += INT64_C(4) * (width)) {                                                 \
       const vec *at = (const vec *)(data + i);                                                                  \
       x0 += at[0], x1 += at[1], x2 += at[2], x3 += at[3];                                                       \
     }                                                                                                           \
@@ -33,6 +34,7 @@
       total += sum[lane];                                                                                       \
     return total;                                                                                               \
   }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 LOOPS(baseline, 4, )
 static const struct peak_loops baseline = {"baseline", 4, multiply_add_baseline, read_baseline};

@@ -53,7 +53,8 @@ static void draw_hatching(const struct plot_pen *pen, double x, double y, double
   cairo_clip(cairo);
   set_ink(pen, INK_FAINT);
   cairo_set_line_width(cairo, 0.6);
-  for (double offset = HATCH; offset < width + height; offset += HATCH) {
+  for (int line = 1; line * HATCH < width + height; line++) {
+    const double offset = line * HATCH;
     cairo_move_to(cairo, x + offset, y);
     cairo_line_to(cairo, x + offset - height, y + height);
   }

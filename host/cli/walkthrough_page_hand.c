@@ -6,7 +6,7 @@
 /* count values, stride apart. */
 struct factors {
   const float *values;
-  int stride;
+  int64_t stride;
 };
 
 static void begin(struct page *page) {

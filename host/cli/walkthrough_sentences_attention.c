@@ -51,8 +51,8 @@ static void print_score_by_hand(const struct sentences *s) {
   ctn_sentences_cell(s, cell, "q(%s) . k(%s)", ctn_sentences_word(s, 0), ctn_sentences_word(s, second(s)));
   putchar('\n');
   ctn_walk_print_by_hand(cell, &(struct walk_factors){ctn_walk_values(s->walk, "query"), 1, 4},
-                         &(struct walk_factors){ctn_walk_values(s->walk, "key") + second(s) * s->width, 1, 4}, s->head_width,
-                         NULL, 4);
+                         &(struct walk_factors){ctn_walk_values(s->walk, "key") + (int64_t)second(s) * s->width, 1, 4},
+                         s->head_width, NULL, 4);
 }
 
 static void print_scaling_by_hand(const struct sentences *s) {

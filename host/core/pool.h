@@ -13,7 +13,7 @@ struct pool;
 typedef void (*pool_task)(void *job, int64_t piece, int worker);
 
 /* threads 0: one a processor. The calling thread of ctn_pool_run works too, so a pool of 1 starts no thread. */
-clattn_status ctn_pool_create(struct pool **pool, int threads, clattn_error *error);
+clattn_status ctn_pool_create(struct pool **out, int threads, clattn_error *error);
 int ctn_pool_size(const struct pool *pool);
 /* Runs task for pieces 0 to count - 1, handed out one after another to whoever is free, and returns when all are done. Callers
  * on several threads take turns; a call from inside a task runs its pieces right there, under that worker's index. */

@@ -117,11 +117,11 @@ struct problem {
   struct tensor_info tensor[TENSOR_COUNT];
 };
 
-clattn_status ctn_problem_attention(struct problem *out, const clattn_problem *in, clattn_error *error);
-clattn_status ctn_problem_embedding(struct problem *out, const clattn_embedding *in, clattn_error *error);
-clattn_status ctn_problem_position(struct problem *out, const clattn_position *in, clattn_error *error);
-clattn_status ctn_problem_projection(struct problem *out, const clattn_projection *in, clattn_error *error);
-clattn_status ctn_problem_merge(struct problem *out, const clattn_merge *in, clattn_error *error);
+clattn_status ctn_problem_attention(struct problem *out, const clattn_problem *public_problem, clattn_error *error);
+clattn_status ctn_problem_embedding(struct problem *out, const clattn_embedding *public_problem, clattn_error *error);
+clattn_status ctn_problem_position(struct problem *out, const clattn_position *public_problem, clattn_error *error);
+clattn_status ctn_problem_projection(struct problem *out, const clattn_projection *public_problem, clattn_error *error);
+clattn_status ctn_problem_merge(struct problem *out, const clattn_merge *public_problem, clattn_error *error);
 
 /* The address of each tensor in arrays, const removed (results are written, inputs are not). */
 void ctn_arrays_table(const clattn_arrays *arrays, void *table[TENSOR_COUNT]);

@@ -20,7 +20,7 @@ static uint32_t rotate(uint32_t x, int n) {
 /* The message schedule W of one block. */
 static void schedule(const uint8_t block[64], uint32_t w[64]) {
   for (int t = 0; t < 16; t++) {
-    const uint8_t *bytes = block + 4 * t;
+    const uint8_t *bytes = block + 4 * (size_t)t;
     w[t] = (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
   }
   for (int t = 16; t < 64; t++) {
@@ -86,7 +86,7 @@ void ctn_sha256_finish(struct sha256 *hash, uint8_t digest[32]) {
 
 void ctn_sha256_hex(const uint8_t digest[32], char text[65]) {
   static const char digits[] = "0123456789abcdef";
-  for (int i = 0; i < 32; i++) {
+  for (size_t i = 0; i < 32; i++) {
     text[2 * i] = digits[digest[i] >> 4];
     text[2 * i + 1] = digits[digest[i] & 15];
   }

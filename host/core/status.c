@@ -23,7 +23,7 @@ const char *clattn_status_name(clattn_status status) {
   return index < sizeof names / sizeof names[0] ? names[index] : "unknown status";
 }
 
-clattn_status ctn_fail(clattn_error *error, clattn_status status, const char *format, ...) {
+clattn_status(ctn_fail)(clattn_error *error, clattn_status status, const char *format, ...) {
   if (error == NULL) return status;
   va_list arguments;
   error->status = status;

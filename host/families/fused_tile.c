@@ -14,7 +14,7 @@ static int64_t chunk_of(const struct attention *a) {
 
 static size_t local_bytes(const struct attention *a) {
   const size_t floats = TILE * (TILE + 1) + 2 * DEPTH * (TILE + 1) + TILE * (size_t)chunk_of(a);
-  return floats * sizeof(float) + TILE * (8 + 6 * 4 + 4 * 4);
+  return floats * sizeof(float) + TILE * (size_t)(8 + 6 * 4 + 4 * 4);
 }
 
 static bool refuse(const struct request *request, struct text *reason) {
@@ -47,7 +47,7 @@ static clattn_status prepare(void **state, const struct request *request, clattn
   s->runtime = request->runtime;
   s->tile = TILE;
   s->chunk = chunk_of(a);
-  s->work_items = SIDE * SIDE;
+  s->work_items = (size_t)SIDE * SIDE;
   struct specialisation spec = {0};
   ctn_define(&spec, "DTYPE", ctn_dtype_macro(a->dtype));
   ctn_define(&spec, "MASK", ctn_dtype_macro(a->mask_dtype));

@@ -123,17 +123,17 @@ static void oracle_merge(void *state, const clattn_arrays *arrays, void *scratch
   ctn_oracle_merge(&((const struct on_host *)state)->problem->as.merge, arrays);
 }
 
-#define CPU_ROW(operation_, prepare_, run_)                                                                    \
-  {                                                                                                            \
-    .name = "cpu", .summary = "the host's threads, float32", .operation = operation_, .path = CLATTN_PATH_CPU, \
-    .on_host = true, .refuse = refuse_cpu, .cost = cost, .prepare = prepare_, .workspace = workspace,          \
-    .describe = describe_cpu, .run = run_, .release = free                                                     \
+#define CPU_ROW(operation_, prepare_, run_)                                                                      \
+  {                                                                                                              \
+    .name = "cpu", .summary = "the host's threads, float32", .operation = (operation_), .path = CLATTN_PATH_CPU, \
+    .on_host = true, .refuse = refuse_cpu, .cost = cost, .prepare = (prepare_), .workspace = workspace,          \
+    .describe = describe_cpu, .run = (run_), .release = free                                                     \
   }
 #define REFERENCE_ROW(operation_, run_)                                                                                 \
   {                                                                                                                     \
-    .name = "reference", .summary = "plain loops in float64, the measure of all others", .operation = operation_,       \
+    .name = "reference", .summary = "plain loops in float64, the measure of all others", .operation = (operation_),     \
     .path = CLATTN_PATH_REFERENCE, .on_host = true, .refuse = refuse_reference, .cost = cost, .prepare = prepare_plain, \
-    .workspace = workspace, .describe = describe_reference, .run = run_, .release = free                                \
+    .workspace = workspace, .describe = describe_reference, .run = (run_), .release = free                              \
   }
 
 const struct family ctn_families_host[HOST_FAMILY_COUNT] = {

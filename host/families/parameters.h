@@ -19,7 +19,7 @@ struct attention_parameters {
   int32_t packed, causal, has_kv_len, has_query_offset, has_sinks, has_alibi;
 };
 
-struct attention_parameters ctn_attention_parameters(const struct attention *problem, struct layout out);
+struct attention_parameters ctn_attention_parameters(const struct attention *a, struct layout out);
 
 /* kernels/common/attention.clh: panel. */
 struct panel {

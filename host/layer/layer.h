@@ -84,7 +84,7 @@ struct clattn_layer {
 /* Reads the descriptor, fills in the defaults, checks the sizes; sets problem, element and the places of the parts. */
 clattn_status ctn_layer_resolve(clattn_layer *layer, const clattn_layer_problem *in, clattn_error *error);
 /* Makes the plans, and from them tensor[], segment[] and the description. */
-clattn_status ctn_layer_plan(clattn_layer *layer, const clattn_plan_options *options, bool has_bias[PART_COUNT],
+clattn_status ctn_layer_plan(clattn_layer *layer, const clattn_plan_options *options, const bool has_bias[PART_COUNT],
                              bool has_out_bias, clattn_error *error);
 void ctn_layer_drop_plans(clattn_layer *layer);
 /* The weights checked against the descriptor's rules; has_bias of each part. */

@@ -190,7 +190,7 @@ static clattn_status describe(clattn_layer *layer, clattn_error *error) {
   return text->failed ? ctn_fail(error, CLATTN_OUT_OF_MEMORY, "layer: no memory for its description") : CLATTN_OK;
 }
 
-clattn_status ctn_layer_plan(clattn_layer *layer, const clattn_plan_options *options, bool has_bias[PART_COUNT],
+clattn_status ctn_layer_plan(clattn_layer *layer, const clattn_plan_options *options, const bool has_bias[PART_COUNT],
                              bool has_out_bias, clattn_error *error) {
   clattn_status status = CLATTN_OK;
   layer->options = (clattn_plan_options)CLATTN_PLAN_OPTIONS_INIT;

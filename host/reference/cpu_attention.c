@@ -59,7 +59,7 @@ static int64_t place_scratch(struct piece *piece, const struct attention *a, int
   int64_t used = 0;
   piece->keys = take(scratch, &used, CPU_KEYS * a->head_dim);
   piece->values = take(scratch, &used, CPU_KEYS * a->head_dim_v);
-  float *scores = take(scratch, &used, CPU_KEYS * CPU_LANES), *out = take(scratch, &used, a->head_dim_v);
+  float *scores = take(scratch, &used, (int64_t)CPU_KEYS * CPU_LANES), *out = take(scratch, &used, a->head_dim_v);
   float *bias = take(scratch, &used, biased), *bias_rows = take(scratch, &used, biased);
   for (int64_t n = 0; n < blocks; n++) {
     struct block *block = &piece->block[n];

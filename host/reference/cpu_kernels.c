@@ -39,9 +39,8 @@ bool ctn_cpu_kernels_run(const struct cpu_kernels *kernels) {
 }
 
 const struct cpu_kernels *ctn_cpu_kernels_best(void) {
-  int n = COUNT - 1;
-  while (!ctn_cpu_kernels_run(all[n])) {
-    n--;
+  for (int n = COUNT - 1; n > 0; n--) {
+    if (ctn_cpu_kernels_run(all[n])) return all[n];
   }
-  return all[n];
+  return all[0];
 }

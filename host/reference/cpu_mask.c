@@ -66,7 +66,7 @@ static void apply_truth(struct block *block, int l, const uint8_t *truth, int64_
 /* Loads lane l's floating-point mask, and takes the keys out where it is -inf. */
 static void apply_bias(struct block *block, int l, int64_t start, int64_t stride, int64_t low, int64_t high, int64_t keys) {
   const clattn_dtype dtype = block->a->mask_dtype;
-  float *bias = block->bias_rows + l * CPU_KEYS;
+  float *bias = block->bias_rows + (size_t)l * CPU_KEYS;
   for (int64_t j = 0; j < keys; j++) {
     bias[j] = 0;
   }
@@ -94,7 +94,7 @@ static void apply_mask(struct block *block, int64_t j0, int64_t keys) {
     } else if (range.low < range.high) {
       apply_truth(block, l, (const uint8_t *)block->arrays->mask + start, stride[3], range.low, range.high);
     }
-    rows[l] = block->bias_rows + l * CPU_KEYS;
+    rows[l] = block->bias_rows + (size_t)l * CPU_KEYS;
   }
   if (a->mask_dtype != CLATTN_BOOL) block->kernels->transpose(block->bias, rows, block->lanes, keys, 1);
 }

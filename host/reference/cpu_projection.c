@@ -62,7 +62,7 @@ static void load_x(const struct piece *piece, int g, int64_t t, int64_t terms) {
   const float *rows[CPU_LANES];
   for (int l = 0; l < lanes; l++) {
     const int64_t start = row_start(&p->x, p->length, piece->first_row + (int64_t)g * CPU_LANES + l) + t;
-    float *room = piece->room->rows + l * TERMS;
+    float *room = piece->room->rows + (size_t)l * TERMS;
     if (p->dtype != CLATTN_F32) piece->job->kernels->load_row(p->dtype, data, start, terms, room);
     rows[l] = p->dtype == CLATTN_F32 ? (const float *)data + start : room;
   }

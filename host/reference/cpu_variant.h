@@ -20,28 +20,28 @@ enum after { SET, ADD, SCALE };
 /* DO(n) for n = 0 to count - 1, unrolled by hand: only then do all compilers keep an array in registers. */
 #define EACH(count, DO) \
   DO(0)                 \
-  if (count > 1) {      \
+  if ((count) > 1) {    \
     DO(1)               \
   }                     \
-  if (count > 2) {      \
+  if ((count) > 2) {    \
     DO(2)               \
   }                     \
-  if (count > 3) {      \
+  if ((count) > 3) {    \
     DO(3)               \
   }                     \
-  if (count > 4) {      \
+  if ((count) > 4) {    \
     DO(4)               \
   }                     \
-  if (count > 5) {      \
+  if ((count) > 5) {    \
     DO(5)               \
   }                     \
   EACH_PAST_6(count, DO)
 #if TILE > 6
 #define EACH_PAST_6(count, DO) \
-  if (count > 6) {             \
+  if ((count) > 6) {           \
     DO(6)                      \
   }                            \
-  if (count > 7) {             \
+  if ((count) > 7) {           \
     DO(7)                      \
   }
 #else
@@ -53,13 +53,13 @@ enum after { SET, ADD, SCALE };
   sum[n][1] = (vec){0};
 #define MULTIPLY(n)                     \
   {                                     \
-    const float x = a[n * row];         \
+    const float x = a[row * (n)];       \
     sum[n][0] += x * b0;                \
     if (wide == 2) sum[n][1] += x * b1; \
   }
 #define STORE(n)                                                     \
   {                                                                  \
-    vec *to = (vec *)(c + n * CPU_LANES);                            \
+    vec *to = (vec *)(c + CPU_LANES * (int64_t)(n));                 \
     store(after, to, factor, sum[n][0]);                             \
     if (wide == 2) store(after, to + 1, factor + VECTOR, sum[n][1]); \
   }
@@ -116,7 +116,7 @@ INLINE void product(enum after after, float *c, const float *factor, const float
   for (; rows >= TILE; rows -= TILE) {
     tiles(TILE, after, c, factor, a, row, term, b, terms, lanes);
     a += TILE * row;
-    c += TILE * CPU_LANES;
+    c += (int64_t)TILE * CPU_LANES;
   }
   switch (rows) {
     TILES_CASE(1)
@@ -228,9 +228,9 @@ INLINE void transpose_4x4(float *to, const float *const *rows, int64_t t, float 
   __m128 r2 = _mm_loadu_ps(rows[2] + t), r3 = _mm_loadu_ps(rows[3] + t);
   _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
   _mm_store_ps(to, _mm_mul_ps(r0, scale));
-  _mm_store_ps(to + CPU_LANES, _mm_mul_ps(r1, scale));
-  _mm_store_ps(to + 2 * CPU_LANES, _mm_mul_ps(r2, scale));
-  _mm_store_ps(to + 3 * CPU_LANES, _mm_mul_ps(r3, scale));
+  _mm_store_ps(to += CPU_LANES, _mm_mul_ps(r1, scale));
+  _mm_store_ps(to += CPU_LANES, _mm_mul_ps(r2, scale));
+  _mm_store_ps(to + CPU_LANES, _mm_mul_ps(r3, scale));
 #else
   for (int n = 0; n < 4; n++) {
     for (int l = 0; l < 4; l++)

@@ -43,7 +43,7 @@ struct layer_data {
   double *want_out, *want_softmax;
 };
 
-void layer_data_make(struct layer_data *d, const struct layer_case *c);
+void layer_data_make(struct layer_data *d, const struct layer_case *in);
 void layer_data_free(struct layer_data *d);
 
 /* Results to poison, the layer executed, both results against the plain loops, the gaps of out still poison. */

@@ -8,6 +8,7 @@ enum { KEYS = 300, WIDTH = 3 }; /* three of the CPU path's key blocks */
 
 static struct pool *pools[2]; /* the oracle's NULL, and a pool */
 
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): it declares path */
 #define EACH_PATH(path) for (int path = 0; path < 2; path++)
 
 /* q_len rows over KEYS keys, head_dim 2, head_dim_v WIDTH; q = (1, 0), k_j = (small, 0), v_j = (1, 1, 1). */

@@ -9,7 +9,7 @@
 #include "reference_support.h"
 
 #define SHAPE(b, hq, hkv, sq, skv, d, dv) \
-  { .batch = b, .q_heads = hq, .kv_heads = hkv, .q_len = sq, .kv_len = skv, .head_dim = d, .head_dim_v = dv }
+  { .batch = (b), .q_heads = (hq), .kv_heads = (hkv), .q_len = (sq), .kv_len = (skv), .head_dim = (d), .head_dim_v = (dv) }
 static const struct attention_case shapes[] = {
     SHAPE(1, 1, 1, 1, 1, 1, 1),      SHAPE(2, 2, 1, 3, 7, 5, 3),      SHAPE(1, 3, 3, 63, 127, 8, 9),
     SHAPE(2, 4, 2, 64, 128, 16, 16), SHAPE(1, 2, 1, 65, 129, 17, 1),  SHAPE(1, 1, 1, 1, 257, 64, 64),
