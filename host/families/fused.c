@@ -56,11 +56,15 @@ clattn_status ctn_fused_enqueue(void *state, const struct call *call, clattn_err
   for (int i = 0; i < 3; i++) {
     if (s->local[i] != 0) ctn_argument(&arguments, NULL, s->local[i]);
   }
+  if (s->groups != 0) {
+    ctn_argument_int(&arguments, (int)s->groups);
+    ctn_argument_int(&arguments, (int)s->block);
+  }
   const clattn_status status = ctn_arguments_end(&arguments, error);
   if (status != CLATTN_OK) return status;
   const size_t local[3] = {s->work_items, 1, 1};
   const int64_t chunks = s->chunk > 0 ? ctn_ceil_div(a->head_dim_v, s->chunk) : 1;
-  const size_t global[3] = {(size_t)(ctn_ceil_div(a->q_len * a->group, s->tile) * chunks) * s->work_items, (size_t)a->kv_heads,
-                            (size_t)a->batch};
+  const int64_t tiles = ctn_ceil_div(ctn_ceil_div(a->q_len * a->group, s->tile), ctn_max(s->groups, 1));
+  const size_t global[3] = {(size_t)(tiles * chunks) * s->work_items, (size_t)a->kv_heads, (size_t)a->batch};
   return ctn_chain_kernel(call->chain, s->kernel, "fused", 3, global, local, true, error);
 }

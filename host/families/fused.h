@@ -9,7 +9,9 @@ struct fused {
   struct runtime *runtime;
   cl_kernel kernel;
   long vector;       /* vector family: lanes of a vector */
-  int64_t tile;      /* (row, head) pairs that a work-group computes */
+  int64_t tile;      /* (row, head) pairs that a work-group computes, or one of its lane groups */
+  int64_t groups;    /* vector family: lane groups of a work-group, at most; otherwise 0 */
+  int64_t block;     /* vector family: keys at a time */
   int64_t chunk;     /* value columns that a work-group computes; 0: all */
   size_t work_items; /* of a work-group */
   size_t local[3];   /* dynamic local memory of the last three arguments, in bytes; 0: the kernel has no such argument */

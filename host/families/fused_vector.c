@@ -1,13 +1,18 @@
 /* The fused family for CPU devices: kernels/fused_vector.cl. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "checked.h"
 #include "fused.h"
 #include "half.h"
 #include "product.h"
 
-/* kernels/fused_vector.cl: BLOCK, and its static local memory (scores, bias, lanes) at 16 lanes a vector, rounded up. */
-enum { BLOCK = 96, STATIC_LOCAL = 32 * 1024 };
+/*
+ * kernels/fused_vector.cl: GROUPS, BLOCK, and its static local memory (scores, bias, lane groups) at 16 lanes a vector, rounded
+ * up. A work-group takes no more lane groups than keep its memory within CACHE, and leaves at least SHARE work-groups for each
+ * compute unit.
+ */
+enum { GROUPS = 8, BLOCK = 96, STATIC_LOCAL = 48 * 1024, CACHE = 384 * 1024, SHARE = 4 };
 
 /* Register blocks by vector width: VECTORS and STEP of the kernel. */
 struct shape {
@@ -18,12 +23,41 @@ static struct shape shape_of(long vector) {
   return vector == 16 ? (struct shape){2, 8} : (struct shape){3, 4};
 }
 
-/* Dynamic local memory: q^T, O^T, and converted k or v. */
-static void size_local(const struct attention *a, int64_t lanes, size_t local[3]) {
-  const size_t lane_bytes = (size_t)lanes * sizeof(float);
+/* Dynamic local memory: q^T and O^T of the lane groups, and a block of k and v. */
+static void size_local(const struct attention *a, struct shape shape, long vector, int64_t groups, int64_t block,
+                       size_t local[3]) {
+  const size_t lane_bytes = (size_t)(groups * shape.vectors * vector) * sizeof(float);
+  const int64_t padded_v = ctn_ceil_div(a->head_dim_v, shape.step) * shape.step;
   local[0] = lane_bytes * (size_t)a->head_dim;
-  local[1] = lane_bytes * (size_t)a->head_dim_v;
-  local[2] = a->dtype == CLATTN_F32 ? lane_bytes : BLOCK * sizeof(float) * (size_t)ctn_max(a->head_dim, a->head_dim_v);
+  local[1] = lane_bytes * (size_t)padded_v;
+  local[2] = (size_t)(block * (a->head_dim + padded_v)) * sizeof(float);
+}
+
+static size_t total(const size_t local[3]) {
+  return local[0] + local[1] + local[2] + STATIC_LOCAL;
+}
+
+/* The most lane groups and keys that fit into the device's local memory and, beyond one group, into its processors' caches. */
+static void choose_sizes(const struct request *request, long vector, int64_t *groups, int64_t *block, size_t local[3]) {
+  const struct attention *a = &request->problem->as.attention;
+  const clattn_device_info *info = &request->runtime->device.info;
+  const struct shape shape = shape_of(vector);
+  *block = BLOCK;
+  *groups = 1;
+  size_local(a, shape, vector, 1, *block, local);
+  while (total(local) > info->local_memory && *block > shape.step) {
+    *block = ctn_ceil_div(*block / 2, shape.step) * shape.step;
+    size_local(a, shape, vector, 1, *block, local);
+  }
+  const int64_t needed = ctn_ceil_div(a->q_len * a->group, shape.vectors * vector);
+  for (int64_t more = 2; more <= GROUPS && more <= needed; more++) {
+    size_t larger[3];
+    size_local(a, shape, vector, more, *block, larger);
+    const bool idle = ctn_ceil_div(needed, more) * a->kv_heads * a->batch < SHARE * (int64_t)info->compute_units;
+    if (idle || total(larger) > CACHE || total(larger) > info->local_memory) break;
+    *groups = more;
+    memcpy(local, larger, sizeof larger);
+  }
 }
 
 static bool refuse(const struct request *request, struct text *reason) {
@@ -35,8 +69,9 @@ static bool refuse(const struct request *request, struct text *reason) {
   }
   size_t local[3];
   const long vector = ctn_vector_width(request);
-  size_local(&request->problem->as.attention, shape_of(vector).vectors * vector, local);
-  const size_t needed = local[0] + local[1] + local[2] + STATIC_LOCAL;
+  int64_t groups, block;
+  choose_sizes(request, vector, &groups, &block, local);
+  const size_t needed = total(local);
   if (needed > info->local_memory) {
     ctn_text_printf(reason, "head dimensions this large need %zu bytes of local memory, the device has %llu", needed,
                     (unsigned long long)info->local_memory);
@@ -59,7 +94,7 @@ static clattn_status prepare(void **state, const struct request *request, clattn
   const struct shape shape = shape_of(s->vector);
   s->tile = shape.vectors * s->vector;
   s->work_items = 1;
-  size_local(a, s->tile, s->local);
+  choose_sizes(request, s->vector, &s->groups, &s->block, s->local);
   struct specialisation spec = {0};
   ctn_define(&spec, "DTYPE", ctn_dtype_macro(a->dtype));
   ctn_define(&spec, "MASK", ctn_dtype_macro(a->mask_dtype));
@@ -78,8 +113,9 @@ static clattn_status prepare(void **state, const struct request *request, clattn
 
 static void describe(const void *state, struct text *text) {
   const struct fused *s = state;
-  ctn_text_printf(text, "tiles: %lld (row, head) pairs, one a lane, x %d keys; vectors of %ld; local memory %zu bytes\n",
-                  (long long)s->tile, BLOCK, s->vector, s->local[0] + s->local[1] + s->local[2]);
+  ctn_text_printf(
+      text, "tiles: %lld x %lld (row, head) pairs, one a lane, x %lld keys; vectors of %ld; local memory %zu bytes\n",
+      (long long)s->groups, (long long)s->tile, (long long)s->block, s->vector, s->local[0] + s->local[1] + s->local[2]);
 }
 
 const struct family ctn_family_fused_vector = {

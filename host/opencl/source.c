@@ -99,6 +99,12 @@ static void mark_seen(struct splice *splice, const char *name, bool *fresh) {
   ctn_text_free(&mark);
 }
 
+/* A file `*.inc` is text for every place that includes it, under other macros; any other file is spliced once. */
+static bool is_template(const char *name) {
+  const size_t length = strlen(name);
+  return length > 4 && strcmp(name + length - 4, ".inc") == 0;
+}
+
 static clattn_status splice_file(struct splice *splice, const char *name, struct place from, int depth);
 
 /* Splices what an include line names and restores the numbering of the file that it stands in. */
@@ -112,7 +118,7 @@ static clattn_status splice_include(struct splice *splice, const char *name, siz
     return ctn_fail(splice->error, CLATTN_OUT_OF_MEMORY, "kernels/%s: no memory to splice it", at.name);
   }
   mark_seen(splice, copy.data, &fresh);
-  if (fresh) {
+  if (fresh || is_template(copy.data)) {
     status = splice_file(splice, copy.data, at, depth + 1);
     ctn_text_printf(splice->source, "#line %zu \"kernels/%s\"\n", at.line + 1, at.name);
   } else {

@@ -194,17 +194,23 @@ mutation(position_angle vector "a large angle is reduced in float32" position.cl
   operations:test_position_far_and_in_place)
 
 # Fused attention.
-mutation(fused_vector_rescale fused_vector "earlier blocks are not rescaled to a new maximum" fused_vector.cl
-  [==[*place = fma(*place, factor[n], x[r][n]);]==] [==[*place += x[r][n];]==]
+mutation(fused_vector_rescale fused_vector "earlier blocks are not rescaled to a new maximum" common/lane_block.inc
+  [==[ot[WIDTH * r + i] = fma(ot[WIDTH * r + i], factor[i], x[r][i]);]==] [==[ot[WIDTH * r + i] += x[r][i];]==]
   extended/plain_edges)
 mutation(fused_vector_edge fused_vector "a block that a window begins in is taken for plain" fused_vector.cl
-  [==[masked || j0 < all_low || j0 + count > all_high]==] [==[masked || j0 + count > all_high]==]
+  [==[masked || j0 < g->all_low || j0 + count > g->all_high]==] [==[masked || j0 + count > g->all_high]==]
   own/window_left_open)
-mutation(fused_vector_excluded fused_vector "excluded NaN counts" fused_vector.cl
+mutation(fused_vector_excluded fused_vector "excluded NaN counts" common/lane_block.clh
   [==[as_ivec(weight) == (ivec)((int)EXCLUDED_WEIGHT) ? x : ]==] [==[]==]
   extended/nan_only_where_attended)
+mutation(fused_vector_group fused_vector "a narrow lane group begins where a wide one would" common/lane_group.clh
+  [==[n * LANES - max(n - wide, 0L) * VEC]==] [==[n * LANES]==]
+  extended/f16)
+mutation(fused_vector_head fused_vector "every lane has the first row of its group" common/lane_group.clh
+  [==[        i++;]==] [==[        i += 0;]==]
+  extended/gqa_causal)
 mutation(fused_sink fused_vector "a row that attends nothing forgets its sink" common/online.clh
-  [==[*lse = has_sinks ? sink : -INFINITY;]==] [==[*lse = -INFINITY;]==]
+  [==[dead = has_sinks ? sink : nothing;]==] [==[dead = nothing;]==]
   own/sinks_edges)
 mutation(fused_tile_sum fused_tile "half of a row is left out of its sum" fused_tile.cl
   [==[(partial[item] + partial[item ^ 1])]==] [==[partial[item]]==]

@@ -1,4 +1,4 @@
-/* Splicing kernel files: each include once, line numbers kept, nothing outside the folder. */
+/* Splicing kernel files: each include once but templates at each place, line numbers kept, nothing outside the folder. */
 #include "opencl_support.h"
 
 #include <stdio.h>
@@ -68,6 +68,20 @@ static void nested_includes_once_each(void **state) {
          "\n\na5\n");
 }
 
+static void templates_each_time(void **state) {
+  (void)state;
+  support_write(folder, "common/t.inc", "t W\n");
+  support_write(folder, "a.cl", "#define W 1\n#include \"common/t.inc\"\n#define W 2\n#include \"common/t.inc\"\n");
+  expect("a.cl",
+         "#line 1 \"kernels/a.cl\"\n#define W 1\n"
+         "#line 1 \"kernels/common/t.inc\"\nt W\n"
+         "#line 3 \"kernels/a.cl\"\n#define W 2\n"
+         "#line 1 \"kernels/common/t.inc\"\nt W\n"
+         "#line 5 \"kernels/a.cl\"\n");
+  support_write(folder, "common/t.inc", "#include \"common/t.inc\"\n");
+  expect_failure(folder, "a.cl", "common/t.inc", "nested too deeply");
+}
+
 static void includes_in_a_circle_end(void **state) {
   (void)state;
   support_write(folder, "common/x.clh", "#include \"common/y.clh\"\nx\n");
@@ -123,6 +137,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(plain_file, begin, end),
       cmocka_unit_test_setup_teardown(nested_includes_once_each, begin, end),
+      cmocka_unit_test_setup_teardown(templates_each_time, begin, end),
       cmocka_unit_test_setup_teardown(includes_in_a_circle_end, begin, end),
       cmocka_unit_test_setup_teardown(other_lines_are_left_to_the_compiler, begin, end),
       cmocka_unit_test_setup_teardown(missing_files_are_named, begin, end),
