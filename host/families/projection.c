@@ -6,7 +6,11 @@
 #include "parameters.h"
 #include "product.h"
 
-enum { SEGMENT_ALIGNMENT = 128 };
+/*
+ * VECTOR_ROWS and VECTOR_FEATURES: ROWS, and PANELS * COLUMNS, of kernels/projection_vector.cl. There a work-group has fewer
+ * rows where more would leave a compute unit with less than SHARE work-groups; ROW_STEP is a multiple of its ROW_BLOCK.
+ */
+enum { SEGMENT_ALIGNMENT = 128, VECTOR_ROWS = 384, VECTOR_FEATURES = 32, ROW_STEP = 24, SHARE = 4 };
 
 struct projecting {
   const struct problem *problem;
@@ -99,6 +103,14 @@ static enum product_kind choose_kind(const struct request *request) {
   return kind;
 }
 
+static int64_t choose_rows(const struct request *request) {
+  const struct projection *p = &request->problem->as.projection;
+  const int64_t groups = ctn_ceil_div(features(p), VECTOR_FEATURES) * p->batch;
+  const int64_t wanted = ctn_ceil_div(SHARE * (int64_t)request->runtime->device.info.compute_units, groups);
+  const int64_t parts = ctn_max(wanted, ctn_ceil_div(p->length, VECTOR_ROWS));
+  return ctn_min(ctn_ceil_div(ctn_ceil_div(p->length, parts), ROW_STEP) * ROW_STEP, VECTOR_ROWS);
+}
+
 static clattn_status prepare(void **state, const struct request *request, clattn_error *error) {
   struct projecting *s = calloc(1, sizeof *s);
   if (s == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "projection: no memory for a plan");
@@ -116,6 +128,10 @@ static clattn_status prepare(void **state, const struct request *request, clattn
     }
   } else {
     const char *file = s->product.kind == PRODUCT_VECTOR ? "projection_vector.cl" : "projection_tile.cl";
+    if (s->product.kind == PRODUCT_VECTOR) {
+      s->product.rows = choose_rows(request);
+      s->product.columns = VECTOR_FEATURES;
+    }
     ctn_product_define(&s->product, s->problem->as.projection.dtype, &spec);
     status = ctn_kernel_create(&s->kernel, s->runtime, file, "projection", &spec, error);
   }
@@ -153,6 +169,7 @@ static clattn_status enqueue_own(struct projecting *s, const struct call *call, 
   ctn_argument_long(&arguments, p->in_features);
   ctn_argument_long(&arguments, p->heads);
   ctn_argument_long(&arguments, p->head_dim);
+  if (s->product.kind == PRODUCT_VECTOR) ctn_argument_long(&arguments, s->product.rows);
   const clattn_status status = ctn_arguments_end(&arguments, error);
   if (status != CLATTN_OK) return status;
   const size_t global[3] = {(size_t)ctn_ceil_div(features(p), s->product.columns) * s->product.local[0],

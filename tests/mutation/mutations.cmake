@@ -166,8 +166,11 @@ mutation(f16_cut vector "f16 is cut instead of rounded" common/types.clh
 
 # The layer around attention.
 mutation(projection_vector_weight vector "rows of the weight overlap" projection_vector.cl
-  [==[weight_offset + f0 * in_features, in_features, columns]==] [==[weight_offset + f0 * in_features, in_features - 1, columns]==]
+  [==[(f0 + n * COLUMNS) * in_features + first, in_features,]==] [==[(f0 + n * COLUMNS) * in_features + first, in_features - 1,]==]
   walkthrough:query)
+mutation(projection_vector_panel vector "the second panel has the first one's features" projection_vector.cl
+  [==[rows, f0 + n * COLUMNS, min]==] [==[rows, f0, min]==]
+  operations:test_projection)
 mutation(projection_tile_batch tile "every batch element has the first one's rows" projection_tile.cl
   [==[x_offset + b * x_layout.batch]==] [==[x_offset]==]
   walkthrough:query)
