@@ -1,4 +1,5 @@
-/* What `clattn bench` is made of: rows to measure, the works that they come from, timing, checking, peaks, and the table. */
+/* What `clattn bench` measures with: places, rows, the works that they come from, timing, checking, and the run as JSON. What
+ * is done with a finished run is in bench_run.h. */
 #ifndef CTN_BENCH_H
 #define CTN_BENCH_H
 
@@ -6,17 +7,46 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <jansson.h>
+
 #include <clattn/clattn_opencl.h>
 
 #include "bench_peak.h"
 
-enum { BENCH_PATHS = 4 };
+enum { BENCH_PLACES = 9, BENCH_PATHS = 2 * BENCH_PLACES + 2, BENCH_VALUES = 64 };
+
+/* Numbers in the order of measuring. */
+struct bench_series {
+  double *values;
+  int count, room;
+};
+
+/* bench_series.c. The first is false where memory ran out; the others give NaN where there are no numbers. */
+bool ctn_series_add(struct bench_series *series, double value);
+/* The value that the given share of the numbers do not pass. */
+double ctn_series_quantile(const struct bench_series *series, double share);
+double ctn_series_median(const struct bench_series *series);
+/* Half the distance between the quartiles, as a share of the median. */
+double ctn_series_spread(const struct bench_series *series);
+/* The numbers from index first on; borrowed. */
+struct bench_series ctn_series_since(const struct bench_series *series, int first);
+void ctn_series_free(struct bench_series *series);
+
+/* Where rows run. The first is the host's threads, the others are OpenCL devices. */
+struct bench_place {
+  clattn_context *context;
+  const clattn_device_info *info; /* NULL: the host */
+  char name[160];                 /* unlike every other place's */
+  struct peak *peak;
+  struct bench_series flop, read; /* rates of bursts, per second */
+};
 
 enum bench_kind {
   BENCH_ATTENTION,
   BENCH_PROJECTION,
   BENCH_EMPTY, /* an empty kernel: what enqueueing and finishing cost by themselves */
-  BENCH_METER  /* a peak: no plan */
+  BENCH_METER, /* multiply-add bursts: no plan */
+  BENCH_READER /* reading bursts: no plan */
 };
 
 /* A projection's rows are q_len, its columns head_dim in and head_dim_v out; its heads and keys are 0. */
@@ -27,30 +57,36 @@ struct bench_shape {
   int64_t window; /* keys back from the diagonal, itself among them; 0: none */
 };
 
+/* One way of computing at a place. */
+struct bench_path {
+  const char *name; /* "fused", "staged", "cpu", "reference" */
+  clattn_path path;
+  int place;
+  double speed; /* FLOP/s seen so far; 0: not known */
+};
+
 enum bench_state { BENCH_WAITING, BENCH_REFUSED, BENCH_FAILED, BENCH_READY };
 
 /* A measurement: seconds of one run, many times. READY with samples is a finished row. */
 struct bench_row {
   enum bench_kind kind;
   const char *work; /* "causal", or "causal-full" for what it is compared with */
-  const char *path; /* "fused", "staged", "cpu", "native", "opencl" */
-  clattn_path plan_path;
-  bool on_host;
+  const char *path; /* of bench->paths, or "native", "opencl" */
+  int path_index;   /* in bench->paths; -1: none */
+  int place;
+  clattn_product product;
   struct bench_shape shape;
-  int group;   /* rows of a group take turns */
-  int against; /* the row whose time this one's is divided by, or -1 */
+  struct bench_shape whole; /* larger, where this place is too slow for the work's own lengths */
+  long swept;               /* the value of the sweep; 0: none */
+  int group;                /* rows of a group take turns */
+  int against;              /* the row whose time this one's is divided by, or -1 */
   enum bench_state state;
+  char family[32];  /* what computes it */
   char reason[400]; /* why REFUSED or FAILED */
-  double *samples;  /* seconds, in the order of measuring until ctn_bench_sort */
-  int count, room;
-  double flop, bytes; /* of one run; 0 where it has none */
-  double peak;        /* FLOP/s measured between this group's runs, 0 where there is none */
-};
-
-struct bench_path {
-  const char *name;
-  clattn_path path;
-  bool on_host;
+  struct bench_series samples;
+  int inner;                        /* runs in a round */
+  struct bench_series peaks, reads; /* the place's rates in each round, per second */
+  double flop, bytes;               /* of one run; 0 where it has none */
 };
 
 /* What the command line asked for; 0 or CLATTN_NONE: the work's own. */
@@ -59,28 +95,66 @@ struct bench_sizes {
   clattn_dtype dtype;
 };
 
+/* One size that takes several values; bench_sweep.c. */
+struct bench_sweep {
+  const char *axis; /* NULL: none; else one of ctn_bench_axes */
+  int axis_index;
+  long values[BENCH_VALUES];
+  int count;
+};
+extern const char *const ctn_bench_axes[];
+/* Reads "seq=128:16384", "seq=100:500:100" or "seq=64,100": false with a reason in text. */
+bool ctn_bench_sweep_parse(struct bench_sweep *sweep, const char *spec, char *text, size_t room);
+/* sizes with the swept one set. */
+struct bench_sizes ctn_bench_sweep_sizes(const struct bench_sweep *sweep, struct bench_sizes sizes, int index);
+
 struct bench {
   const char *command;
-  clattn_context *device; /* NULL: the host alone */
-  clattn_context *host;
   clattn_plan_options plan;
   struct bench_sizes sizes;
+  struct bench_sweep sweep;
+  bool small;    /* each work at an eighth of its lengths */
+  bool products; /* the rows being made are there to compare who multiplies */
+  struct bench_place places[BENCH_PLACES];
+  int place_count;
   struct bench_path paths[BENCH_PATHS];
   int path_count;
-  int repeats;
+  int repeats;     /* rounds */
+  bool all_rounds; /* however long they take */
+  double longest;  /* seconds that one run may take; 0: any */
+  double patience; /* seconds after which a row has rounds enough */
   struct bench_row *rows;
   int row_count, row_room, group_count;
-  struct peak *peak;
-  double peak_native, peak_device, read_native; /* medians over the whole run, per second */
-  double peak_low, peak_high;                   /* between which the middle half of the native bursts were */
   bool interrupted;
 };
 
+/* bench_places.c: a context and a peak for the host and for each device asked for (all, unless common names one). */
+struct common_options;
+clattn_status ctn_bench_open_places(struct bench *bench, const struct common_options *common, bool one, clattn_error *error);
+/* The processor that a CPU device runs on is the host's: then the larger rate of both is its peak. */
+bool ctn_bench_shares_host(const struct bench *bench, int place);
+
 /* bench_works.c: the works by name, and the rows of one of them. */
 extern const char *const ctn_bench_works[];
+int ctn_bench_work(const char *name);
+bool ctn_bench_work_can_sweep(int work);
 /* False where memory ran out. work is an index in ctn_bench_works. */
 bool ctn_bench_add(struct bench *bench, int work);
+
+/* bench_rows.c: rows of a shape. */
+struct bench_row *ctn_bench_new_row(struct bench *bench, const char *work);
+/* A row for each path that the kind has, in the group that is being made, compared with rows of the shape of row `against` on
+ * the same path; the first one's index, or -1 where memory ran out. fit: the shape that decides whether a place is too slow for
+ * this work. Sizes from the command line can make two shapes the same: then the rows that are there serve. */
+int ctn_bench_add_shape(struct bench *bench, enum bench_kind kind, const char *work, struct bench_shape shape,
+                        const struct bench_shape *fit, int against);
+bool ctn_bench_same_shape(const struct bench_shape *a, const struct bench_shape *b);
+/* FLOP and bytes of one run. */
 void ctn_bench_count(struct bench_row *row);
+
+/* bench_speed.c: how fast each path is, about, from a small problem; and which run would take too long. */
+void ctn_bench_probe(struct bench *bench);
+double ctn_bench_estimate(const struct bench *bench, const struct bench_row *row);
 
 /* bench_job.c: a row's data, plan and buffers. */
 struct bench_job {
@@ -108,18 +182,27 @@ clattn_projection ctn_bench_projection(const struct bench_shape *shape);
 clattn_status ctn_bench_check(const struct bench *bench, const struct bench_row *row, struct bench_job *job,
                               clattn_error *error);
 
+/* bench_progress.c: a bar with the time left; nothing where stream is NULL. */
+struct bench_progress {
+  FILE *stream;
+  double start, shown;       /* seconds on the clock */
+  double total, done, piece; /* seconds as estimated; piece: the group that runs now */
+  int width;                 /* columns that the last line took */
+};
+void ctn_progress_start(struct bench_progress *progress, const struct bench *bench, FILE *stream);
+void ctn_progress_group(struct bench_progress *progress, const struct bench *bench, int first, int count);
+/* share: of the group's rounds that are done. */
+void ctn_progress_show(struct bench_progress *progress, const struct bench_row *row, double share);
+void ctn_progress_end(struct bench_progress *progress);
+
 /* bench_measure.c */
 /* From now on the first interrupt (SIGINT, SIGTERM) ends the measuring, not the program. */
 void ctn_bench_catch_interrupt(void);
+bool ctn_bench_stopped(void);
 /* Every group's rows, prepared, checked, warmed up and timed in turns. */
 void ctn_bench_measure(struct bench *bench, FILE *progress);
 
-/* bench_table.c */
-/* The time that the given share of the runs did not pass; NaN where there are none. */
-double ctn_bench_quantile(const struct bench_row *row, double share);
-double ctn_bench_median(const struct bench_row *row);
-void ctn_bench_print(struct bench *bench);
-/* False where it could not be written. */
-bool ctn_bench_write_json(const struct bench *bench, FILE *stream);
+/* bench_json.c: all that there is to say about a run; NULL where memory ran out. */
+json_t *ctn_bench_json(const struct bench *bench, int argc, const char **argv);
 
 #endif

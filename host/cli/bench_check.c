@@ -58,7 +58,7 @@ static clattn_status attention_reference(const struct bench *bench, const struct
   arrays.v = at(job, 2, b * keys * s->head_dim_v, size);
   arrays.query_offset = offsets;
   arrays.out = want;
-  clattn_status status = clattn_plan_create(&plan, bench->host, &problem, &options, error);
+  clattn_status status = clattn_plan_create(&plan, bench->places[0].context, &problem, &options, error);
   if (status == CLATTN_OK) status = clattn_plan_execute(plan, &arrays, error);
   clattn_plan_destroy(plan);
   return status;
@@ -77,7 +77,7 @@ static clattn_status projection_reference(const struct bench *bench, const struc
   arrays.x = at(job, 0, (b * s->q_len + sample.first) * s->head_dim, ctn_dtype_size(s->dtype));
   arrays.weight = job->memory[1];
   arrays.out = want;
-  clattn_status status = clattn_projection_plan_create(&plan, bench->host, &problem, &options, error);
+  clattn_status status = clattn_projection_plan_create(&plan, bench->places[0].context, &problem, &options, error);
   if (status == CLATTN_OK) status = clattn_plan_execute(plan, &arrays, error);
   clattn_plan_destroy(plan);
   return status;

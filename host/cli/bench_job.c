@@ -86,8 +86,9 @@ static clattn_status make_buffers(struct bench_job *job, clattn_context *device,
 static clattn_status make_plan(struct bench_job *job, const struct bench *bench, const struct bench_row *row,
                                clattn_error *error) {
   clattn_plan_options options = bench->plan;
-  clattn_context *context = row->on_host ? bench->host : bench->device;
-  options.path = row->plan_path;
+  clattn_context *context = bench->places[row->place].context;
+  options.path = bench->paths[row->path_index].path;
+  options.product = row->product;
   if (row->kind == BENCH_PROJECTION) {
     const clattn_projection problem = ctn_bench_projection(&row->shape);
     return clattn_projection_plan_create(&job->plan, context, &problem, &options, error);
@@ -97,10 +98,11 @@ static clattn_status make_plan(struct bench_job *job, const struct bench *bench,
 }
 
 /* The scores and weights of a path that keeps them can be more than a machine has: such a row is left out. */
-static clattn_status refuse_huge(const struct bench_row *row, clattn_error *error) {
+static clattn_status refuse_huge(const struct bench *bench, const struct bench_row *row, clattn_error *error) {
   const struct bench_shape *s = &row->shape;
   const double bytes = 4.0 * (double)s->batch * (double)s->q_heads * (double)s->q_len * (double)s->kv_len;
-  if (row->kind != BENCH_ATTENTION || row->plan_path != CLATTN_PATH_STAGED || bytes <= 1.1 * 1024 * 1024 * 1024)
+  if (row->kind != BENCH_ATTENTION || bench->paths[row->path_index].path != CLATTN_PATH_STAGED ||
+      bytes <= 1.1 * 1024 * 1024 * 1024)
     return CLATTN_OK;
   return ctn_fail(error, CLATTN_TOO_LARGE, "its scores would take %.1f GiB; bench stops at 1", bytes / (1024 * 1024 * 1024));
 }
@@ -111,14 +113,14 @@ clattn_status ctn_bench_prepare(struct bench_job *job, const struct bench *bench
   CLATTN_BUFFERS_INIT(job->buffers);
   job->arrays = (clattn_arrays)CLATTN_ARRAYS_INIT;
   if (row->kind == BENCH_EMPTY) {
-    job->queue = clattn_context_cl_queue(bench->device);
-    job->empty = ctn_peak_empty(bench->peak);
+    job->queue = clattn_context_cl_queue(bench->places[row->place].context);
+    job->empty = ctn_peak_empty(bench->places[row->place].peak);
     return job->empty ? CLATTN_OK : ctn_fail(error, CLATTN_OPENCL_FAILED, "an empty kernel does not compile on this device");
   }
-  clattn_status status = refuse_huge(row, error);
+  clattn_status status = refuse_huge(bench, row, error);
   if (status == CLATTN_OK) status = make_plan(job, bench, row, error);
   if (status == CLATTN_OK) status = make_data(job, row, error);
-  if (status == CLATTN_OK && !row->on_host) status = make_buffers(job, bench->device, error);
+  if (status == CLATTN_OK && row->place > 0) status = make_buffers(job, bench->places[row->place].context, error);
   if (status != CLATTN_OK) return status;
   if (row->kind == BENCH_PROJECTION) {
     job->arrays.x = job->memory[0], job->arrays.weight = job->memory[1];

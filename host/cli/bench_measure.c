@@ -6,7 +6,7 @@
 
 #include "bench.h"
 
-enum { MOST_INNER = 50 };
+enum { MOST_INNER = 50, LEAST_ROUNDS = 5 };
 static const double inner_seconds = 0.02; /* runs of a round are repeated until the slowest row took about that long */
 
 static volatile sig_atomic_t stop;
@@ -25,49 +25,49 @@ void ctn_bench_catch_interrupt(void) {
   sigaction(SIGTERM, &action, NULL);
 }
 
-static bool add_sample(struct bench_row *row, double seconds) {
-  if (row->count == row->room) {
-    const int room = row->room ? 2 * row->room : 16;
-    double *samples = realloc(row->samples, (size_t)room * sizeof *samples);
-    if (!samples) return false;
-    row->samples = samples;
-    row->room = room;
-  }
-  row->samples[row->count++] = seconds;
-  return true;
+bool ctn_bench_stopped(void) {
+  return stop != 0;
 }
 
-/* The bursts of a run, as rows that are not printed unless asked for. */
-struct meters {
-  struct bench_row native, device, read;
+/* The rows that are measured together. */
+struct group {
+  struct bench_row *rows;
+  struct bench_job *jobs;
+  double *spent; /* seconds of each row's runs */
+  bool *enough;  /* the row has rounds enough */
+  int count;
+  int inner;
+  bool at[BENCH_PLACES]; /* places that rows of the group are at */
+  bool reads;            /* the rate of reading limits a row */
 };
-
-/* amount / seconds of bursts is kept as the time that 1e9 of them take: then a meter is a row like any other. */
-static void add_burst(struct bench_row *row, struct burst burst) {
-  row->flop = 1e9;
-  if (burst.seconds > 0 && add_sample(row, burst.seconds / burst.amount * row->flop)) row->state = BENCH_READY;
-}
-
-static void burst(struct bench *bench, struct meters *meters) {
-  add_burst(&meters->native, ctn_peak_native(bench->peak));
-  add_burst(&meters->device, ctn_peak_device(bench->peak));
-}
-
-/* The median rate of bursts from number `first` on; 0 where there are none. */
-static double rate_since(const struct bench_row *row, int first) {
-  struct bench_row part = {.samples = row->samples + first, .count = row->count - first};
-  return part.count > 0 ? row->flop / ctn_bench_median(&part) : 0;
-}
 
 static void fail(struct bench_row *row, enum bench_state state, const char *text) {
   row->state = state;
   snprintf(row->reason, sizeof row->reason, "%.*s", (int)sizeof row->reason - 1, text);
 }
 
+static void add_burst(struct bench_series *series, struct burst burst) {
+  if (burst.seconds > 0) ctn_series_add(series, burst.amount / burst.seconds);
+}
+
+static bool timed(const struct bench_row *row) {
+  return row->kind != BENCH_METER && row->kind != BENCH_READER;
+}
+
+/* A sweep grows until a path takes too long. */
+static bool too_long(const struct bench *bench, struct bench_row *row) {
+  const double seconds = timed(row) ? ctn_bench_estimate(bench, row) : 0;
+  if (bench->longest <= 0 || seconds <= bench->longest) return false;
+  row->state = BENCH_REFUSED;
+  snprintf(row->reason, sizeof row->reason, "one run would take about %.3g s; --budget allows %.3g s", seconds, bench->longest);
+  return true;
+}
+
 /* Plan and data, one run that is checked. Seconds of a second run, or 0 where the row is out. */
 static double ready(struct bench *bench, struct bench_row *row, struct bench_job *job) {
   clattn_error error = CLATTN_ERROR_INIT;
   double seconds = 0;
+  if (too_long(bench, row)) return 0;
   clattn_status status = ctn_bench_prepare(job, bench, row, &error);
   if (status != CLATTN_OK) {
     bool refused = status == CLATTN_UNSUPPORTED || status == CLATTN_TOO_LARGE || status == CLATTN_OUT_OF_MEMORY;
@@ -76,6 +76,7 @@ static double ready(struct bench *bench, struct bench_row *row, struct bench_job
     fail(row, refused ? BENCH_REFUSED : BENCH_FAILED, error.text);
     return 0;
   }
+  if (job->plan) snprintf(row->family, sizeof row->family, "%s", clattn_plan_family(job->plan));
   status = ctn_bench_run(job, &seconds, &error);
   if (status == CLATTN_OK) status = ctn_bench_check(bench, row, job, &error);
   if (status == CLATTN_OK) status = ctn_bench_run(job, &seconds, &error);
@@ -83,113 +84,192 @@ static double ready(struct bench *bench, struct bench_row *row, struct bench_job
     fail(row, BENCH_FAILED, error.text);
     return 0;
   }
+  const double speed = row->path_index >= 0 ? row->flop / seconds : 0;
+  if (speed > 0 && speed > bench->paths[row->path_index].speed) bench->paths[row->path_index].speed = speed;
+  if (bench->longest > 0 && seconds > 2 * bench->longest) {
+    row->state = BENCH_REFUSED;
+    snprintf(row->reason, sizeof row->reason, "right, but one run took %.3g s; --budget allows %.3g s", seconds,
+             bench->longest);
+    return 0;
+  }
   row->state = BENCH_READY;
   return seconds;
 }
 
-static void turn(struct bench *bench, struct meters *meters, struct bench_row *rows, struct bench_job *jobs, int count,
-                 int inner) {
+/* Bursts at each place: of reading once a round, for they are long. */
+static void burst(struct bench *bench, const struct group *group, bool read) {
+  for (int place = 0; place < bench->place_count; place++) {
+    if (!group->at[place]) continue;
+    if (read) {
+      add_burst(&bench->places[place].read, ctn_peak_read(bench->places[place].peak));
+    } else {
+      add_burst(&bench->places[place].flop, ctn_peak_multiply(bench->places[place].peak));
+    }
+  }
+}
+
+static void turn(struct bench *bench, struct group *group) {
   clattn_error error = CLATTN_ERROR_INIT;
-  for (int n = 0; n < inner && !stop; n++) {
-    burst(bench, meters);
-    for (int i = 0; i < count && !stop; i++) {
-      double seconds = 0;
-      if (rows[i].state != BENCH_READY || rows[i].kind == BENCH_METER) continue;
-      if (ctn_bench_run(&jobs[i], &seconds, &error))
-        fail(&rows[i], BENCH_FAILED, error.text);
-      else if (!add_sample(&rows[i], seconds))
-        fail(&rows[i], BENCH_FAILED, "out of memory");
+  burst(bench, group, false);
+  for (int i = 0; i < group->count && !stop; i++) {
+    struct bench_row *row = &group->rows[i];
+    double seconds = 0;
+    if (row->state != BENCH_READY || group->enough[i] || !timed(row)) continue;
+    if (ctn_bench_run(&group->jobs[i], &seconds, &error)) {
+      fail(row, BENCH_FAILED, error.text);
+    } else if (!ctn_series_add(&row->samples, seconds)) {
+      fail(row, BENCH_FAILED, "out of memory");
     }
+    group->spent[i] += seconds;
   }
 }
 
-static bool same_host(const struct bench *bench) {
-  const clattn_device_info *info = clattn_context_device(bench->device);
-  return info && info->type == CLATTN_DEVICE_CPU;
+/* The larger median of the bursts since the given numbers at the row's place and at the host, if that is the same processor. */
+static double rate(const struct bench *bench, int place, const int *first, bool read) {
+  double best = 0;
+  for (int p = 0; p <= place; p += place ? place : 1) {
+    if (p != place && !ctn_bench_shares_host(bench, place)) continue;
+    const struct bench_series since = ctn_series_since(read ? &bench->places[p].read : &bench->places[p].flop, first[p]);
+    const double median = since.count ? ctn_series_median(&since) : 0;
+    if (median > best) best = median;
+  }
+  return best;
 }
 
-static void measure_group(struct bench *bench, struct bench_row *rows, int count, struct meters *meters) {
-  struct bench_job *jobs = calloc((size_t)count, sizeof *jobs);
-  const int native_first = meters->native.count, device_first = meters->device.count;
-  const bool reads = strcmp(rows[0].work, "memory") == 0;
-  double slowest = 0;
-  if (reads) ctn_peak_read(bench->peak); /* makes the data */
-  for (int i = 0; i < count && !stop; i++) {
-    if (!jobs) {
-      fail(&rows[i], BENCH_FAILED, "out of memory");
-    } else if (rows[i].kind != BENCH_METER) {
-      const double seconds = ready(bench, &rows[i], &jobs[i]);
-      if (seconds > slowest) slowest = seconds;
-    }
+static void one_round(struct bench *bench, struct group *group, int round) {
+  int flops[BENCH_PLACES], reads[BENCH_PLACES];
+  for (int place = 0; place < bench->place_count; place++) {
+    flops[place] = bench->places[place].flop.count;
+    reads[place] = bench->places[place].read.count;
   }
-  const int inner = slowest <= 0 || slowest > inner_seconds ? 1
-                    : slowest * MOST_INNER < inner_seconds  ? MOST_INNER
-                                                            : (int)(inner_seconds / slowest);
-  ctn_peak_length(bench->peak, slowest <= 0 ? 0.025 : slowest < 0.001 ? 0.001 : slowest > 0.05 ? 0.05 : slowest);
-  for (int round = 0; jobs && round < bench->repeats && !stop; round++) {
-    if (reads) add_burst(&meters->read, ctn_peak_read(bench->peak));
-    turn(bench, meters, rows, jobs, count, inner);
+  if (group->reads) burst(bench, group, true);
+  for (int n = 0; n < group->inner && !stop; n++)
+    turn(bench, group);
+  burst(bench, group, false);
+  for (int i = 0; i < group->count; i++) {
+    struct bench_row *row = &group->rows[i];
+    if (row->state != BENCH_READY || group->enough[i]) continue;
+    const double flop = rate(bench, row->place, flops, false), read = rate(bench, row->place, reads, true);
+    if (flop > 0) ctn_series_add(&row->peaks, flop);
+    if (read > 0) ctn_series_add(&row->reads, read);
+    group->enough[i] = !bench->all_rounds && round + 1 >= LEAST_ROUNDS && group->spent[i] > bench->patience;
   }
-  if (jobs) burst(bench, meters);
-  const double native = rate_since(&meters->native, native_first), device = rate_since(&meters->device, device_first);
-  for (int i = 0; i < count; i++) {
-    /* A CPU device is the same processor: the larger of the two counts. */
-    const double larger = device > native ? device : native;
-    rows[i].peak = same_host(bench) ? larger : rows[i].on_host ? native : device;
-    if (jobs) ctn_bench_release(&jobs[i]);
-  }
-  free(jobs);
 }
 
-/* The rows of `peak` and `memory` are the bursts of the whole run. */
-static void settle_meters(struct bench *bench, struct meters *meters) {
-  bench->peak_native = rate_since(&meters->native, 0);
-  bench->peak_device = rate_since(&meters->device, 0);
-  bench->read_native = rate_since(&meters->read, 0);
-  bench->peak_low = meters->native.flop / ctn_bench_quantile(&meters->native, 0.75);
-  bench->peak_high = meters->native.flop / ctn_bench_quantile(&meters->native, 0.25);
+/* Fewer operations a byte than the place can do in the time that a byte takes. */
+static bool read_bound(const struct bench *bench, const struct bench_row *row) {
+  const double flop = ctn_series_median(&bench->places[row->place].flop),
+               read = ctn_series_median(&bench->places[row->place].read);
+  return row->kind == BENCH_READER || (row->bytes > 0 && row->flop > 0 && row->flop / flop < row->bytes / read);
+}
+
+/* A device that compiles for minutes leaves the rest of a work out. */
+static bool place_is_late(const struct bench *bench, struct bench_row *row, const double *spent) {
+  const double allowed = 10 * bench->longest;
+  if (bench->longest <= 0 || row->place == 0 || spent[row->place] <= allowed) return false;
+  row->state = BENCH_REFUSED;
+  snprintf(row->reason, sizeof row->reason, "making this work ready took more than %.3g s on this device (10 times --budget)",
+           allowed);
+  return true;
+}
+
+static void prepare(struct bench *bench, struct group *group, struct bench_progress *progress) {
+  double slowest = 0, spent[BENCH_PLACES] = {0};
+  for (int i = 0; i < group->count && !stop; i++) {
+    struct bench_row *row = &group->rows[i];
+    ctn_progress_show(progress, row, 0.3 * i / group->count);
+    if (place_is_late(bench, row, spent)) continue;
+    const double start = ctn_seconds();
+    const double seconds = timed(row) ? ready(bench, row, &group->jobs[i]) : 0;
+    spent[row->place] += ctn_seconds() - start;
+    if (!timed(row)) row->state = BENCH_READY;
+    if (seconds > slowest) slowest = seconds;
+    if (row->state != BENCH_READY) continue;
+    group->at[row->place] = true;
+    if (ctn_bench_shares_host(bench, row->place)) group->at[0] = true;
+    group->reads = group->reads || read_bound(bench, row);
+  }
+  group->inner = slowest <= 0 || slowest > inner_seconds ? 1
+                 : slowest * MOST_INNER < inner_seconds  ? MOST_INNER
+                                                         : (int)(inner_seconds / slowest);
+  for (int place = 0; place < bench->place_count; place++)
+    ctn_peak_length(bench->places[place].peak, slowest <= 0      ? 0.025
+                                               : slowest < 0.001 ? 0.001
+                                               : slowest > 0.05  ? 0.05
+                                                                 : slowest);
+}
+
+static bool all_enough(const struct group *group) {
+  for (int i = 0; i < group->count; i++) {
+    if (group->rows[i].state == BENCH_READY && !group->enough[i]) return false;
+  }
+  return true;
+}
+
+static void measure_group(struct bench *bench, struct group *group, struct bench_progress *progress) {
+  const size_t count = (size_t)group->count;
+  group->jobs = calloc(count, sizeof *group->jobs);
+  group->spent = calloc(count, sizeof *group->spent);
+  group->enough = calloc(count, sizeof *group->enough);
+  const bool room = group->jobs && group->spent && group->enough;
+  for (int i = 0; i < group->count && !room; i++)
+    fail(&group->rows[i], BENCH_FAILED, "out of memory");
+  if (room) prepare(bench, group, progress);
+  for (int i = 0; i < group->count; i++)
+    group->rows[i].inner = group->inner;
+  for (int round = 0; room && round < bench->repeats && !stop && !all_enough(group); round++) {
+    ctn_progress_show(progress, group->rows, 0.3 + 0.7 * round / bench->repeats);
+    one_round(bench, group, round);
+  }
+  for (int i = 0; i < group->count && group->jobs; i++)
+    ctn_bench_release(&group->jobs[i]);
+  free(group->jobs);
+  free(group->spent);
+  free(group->enough);
+}
+
+/* The rows of `peak` and `memory` are the bursts of the whole run: the time that 1e9 of them take. */
+static void settle_meters(struct bench *bench) {
   for (int i = 0; i < bench->row_count; i++) {
     struct bench_row *row = &bench->rows[i];
-    if (row->kind != BENCH_METER) continue;
-    const bool read = strcmp(row->work, "memory") == 0;
-    const struct bench_row *meter = read ? &meters->read : row->on_host ? &meters->native : &meters->device;
-    for (int n = 0; n < meter->count; n++) {
-      if (!add_sample(row, meter->samples[n])) return;
-    }
-    row->flop = read ? 0 : meter->flop;
-    row->bytes = read ? meter->flop : 0;
-    if (meter->count) {
-      row->state = BENCH_READY;
-    } else if (!bench->interrupted) {
-      fail(row, BENCH_FAILED, "could not be measured");
-    }
-    row->peak = read               ? 0
-                : same_host(bench) ? (bench->peak_native > bench->peak_device ? bench->peak_native : bench->peak_device)
-                : row->on_host     ? bench->peak_native
-                                   : bench->peak_device;
+    if (timed(row)) continue;
+    const bool read = row->kind == BENCH_READER;
+    const struct bench_series *rates = read ? &bench->places[row->place].read : &bench->places[row->place].flop;
+    row->inner = 1;
+    for (int n = 0; n < rates->count; n++)
+      ctn_series_add(&row->samples, 1e9 / rates->values[n]);
+    row->flop = read ? 0 : 1e9;
+    row->bytes = read ? 1e9 : 0;
+    if (!rates->count && row->state == BENCH_READY) fail(row, BENCH_FAILED, "could not be measured");
   }
 }
 
-void ctn_bench_measure(struct bench *bench, FILE *progress) {
-  struct meters meters;
-  memset(&meters, 0, sizeof meters);
-  const double start = ctn_seconds();
+/* So that every place has its figures, whatever is measured and however soon it is interrupted. */
+static void first_bursts(struct bench *bench) {
+  for (int place = 0; place < bench->place_count; place++) {
+    struct bench_place *at = &bench->places[place];
+    ctn_peak_read(at->peak); /* the first makes the data */
+    for (int i = 0; i < 3; i++) {
+      add_burst(&at->flop, ctn_peak_multiply(at->peak));
+      add_burst(&at->read, ctn_peak_read(at->peak));
+    }
+  }
+}
+
+void ctn_bench_measure(struct bench *bench, FILE *stream) {
+  struct bench_progress progress;
+  first_bursts(bench);
+  ctn_progress_start(&progress, bench, stream);
   for (int first = 0; first < bench->row_count && !stop;) {
     int count = 1;
     while (first + count < bench->row_count && bench->rows[first + count].group == bench->rows[first].group)
       count++;
-    if (progress) {
-      fprintf(progress, "\r%3d of %d measured, %.0f s; now %s   ", first, bench->row_count, ctn_seconds() - start,
-              bench->rows[first].work);
-      fflush(progress);
-    }
-    measure_group(bench, &bench->rows[first], count, &meters);
+    struct group group = {.rows = &bench->rows[first], .count = count, .inner = 1};
+    ctn_progress_group(&progress, bench, first, count);
+    measure_group(bench, &group, &progress);
     first += count;
   }
-  if (progress) fprintf(progress, "\r%60s\r", "");
+  ctn_progress_end(&progress);
   bench->interrupted = stop != 0;
-  settle_meters(bench, &meters);
-  free(meters.native.samples);
-  free(meters.device.samples);
-  free(meters.read.samples);
+  settle_meters(bench);
 }

@@ -1,4 +1,5 @@
-/* What a device can do at most: independent fused multiply-adds on vectors of VEC floats, and a kernel that does nothing. */
+/* What a device can do at most: independent fused multiply-adds on vectors of VEC floats, and reads of them; and a kernel that
+ * does nothing. */
 #ifndef VEC
 #define VEC 1 /* 1, 4, 8 or 16 */
 #endif
@@ -32,6 +33,37 @@ __kernel void multiply_add(__global float *out, const float factor, const float 
   out[get_global_id(0)] = sum;
 #else
   out[get_global_id(0)] = sum.s0 + sum.s1 + sum.s2 + sum.s3;
+#endif
+}
+
+/* Each work-item reads 4 * turns vectors: those of a processor's one after the other, those of a GPU's beside its neighbours'. */
+__kernel void read(__global float *out, __global const vec *data, const int turns) {
+#if VEC >= 8
+  const size_t step = 1;
+  __global const vec *at = data + get_global_id(0) * (size_t)turns * 4;
+#else
+  const size_t step = get_global_size(0);
+  __global const vec *at = data + get_global_id(0);
+#endif
+  vec x0 = (vec)(0.0f), x1 = x0, x2 = x0, x3 = x0;
+  for (int i = 0; i < turns; i++) {
+    x0 += at[0], x1 += at[step], x2 += at[2 * step], x3 += at[3 * step];
+    at += 4 * step;
+  }
+  const vec sum = x0 + x1 + x2 + x3;
+#if VEC == 1
+  out[get_global_id(0)] = sum;
+#elif VEC == 4
+  out[get_global_id(0)] = sum.s0 + sum.s1 + sum.s2 + sum.s3;
+#else
+  const float8 half_sum =
+#if VEC == 16
+      sum.lo + sum.hi;
+#else
+      sum;
+#endif
+  const float4 quarter = half_sum.lo + half_sum.hi;
+  out[get_global_id(0)] = quarter.s0 + quarter.s1 + quarter.s2 + quarter.s3;
 #endif
 }
 

@@ -14,9 +14,7 @@ enum {
   NAMED_ROWS = 10
 };
 
-enum ink { INK_PAPER, INK_LETTERS, INK_FAINT, INK_STRUCK, INKS };
-
-static void set_ink(const struct plot_pen *pen, enum ink ink) {
+void ctn_plot_ink(const struct plot_pen *pen, enum plot_ink ink) {
   static const unsigned inks[PLOT_THEMES][INKS] = {{0xffffff, 0x1c2024, 0x5c636b, 0xe4e6e9},
                                                    {0x181b1f, 0xe8eaed, 0xa3abb4, 0x34393f}};
   const unsigned color = inks[pen->theme][ink];
@@ -27,20 +25,18 @@ static void set_color(const struct plot_pen *pen, struct plot_color color) {
   cairo_set_source_rgb(pen->cairo, color.red, color.green, color.blue);
 }
 
-/* The letters that were set, with their box's left edge, middle or right edge at x (align 0, 0.5, 1) and its middle at y. */
-static void show(const struct plot_pen *pen, double x, double y, double align) {
+void ctn_plot_show(const struct plot_pen *pen, double x, double y, double align) {
   double width, height;
   ctn_plot_measure(pen, &width, &height);
   cairo_move_to(pen->cairo, x - align * width, y - height / 2);
   pango_cairo_show_layout(pen->cairo, pen->letters);
 }
 
-/* The same turned upright, read from below, starting at (x, y). */
-static void show_upright(const struct plot_pen *pen, double x, double y, double align) {
+void ctn_plot_show_upright(const struct plot_pen *pen, double x, double y, double align) {
   cairo_save(pen->cairo);
   cairo_translate(pen->cairo, x, y);
   cairo_rotate(pen->cairo, -G_PI / 2);
-  show(pen, 0, 0, align);
+  ctn_plot_show(pen, 0, 0, align);
   cairo_restore(pen->cairo);
 }
 
@@ -48,10 +44,10 @@ static void draw_hatching(const struct plot_pen *pen, double x, double y, double
   cairo_t *cairo = pen->cairo;
   cairo_save(cairo);
   cairo_rectangle(cairo, x, y, width, height);
-  set_ink(pen, INK_STRUCK);
+  ctn_plot_ink(pen, INK_STRUCK);
   cairo_fill_preserve(cairo);
   cairo_clip(cairo);
-  set_ink(pen, INK_FAINT);
+  ctn_plot_ink(pen, INK_FAINT);
   cairo_set_line_width(cairo, 0.6);
   for (int line = 1; line * HATCH < width + height; line++) {
     const double offset = line * HATCH;
@@ -78,11 +74,11 @@ static void draw_struck(struct plot_pen *pen, double value, double x, double y) 
   ctn_plot_letters(pen, LETTERS_VALUE, text, 0, PLOT_CUT);
   ctn_plot_measure(pen, &width, &height);
   const double middle = x + layout->cell_width / 2, line = y + layout->cell_height / 2;
-  set_ink(pen, INK_STRUCK);
+  ctn_plot_ink(pen, INK_STRUCK);
   cairo_rectangle(pen->cairo, middle - width / 2 - 4, line - height / 2 - 1, width + 8, height + 2);
   cairo_fill(pen->cairo);
-  set_ink(pen, INK_LETTERS);
-  show(pen, middle, line, 0.5);
+  ctn_plot_ink(pen, INK_LETTERS);
+  ctn_plot_show(pen, middle, line, 0.5);
 }
 
 static void draw_cell(struct plot_pen *pen, const struct plot_panel *panel, int row, int column, double x, double y) {
@@ -104,14 +100,14 @@ static void draw_cell(struct plot_pen *pen, const struct plot_panel *panel, int 
   ctn_plot_letters(pen, LETTERS_VALUE, text, 0, PLOT_CUT);
   const double shade = ctn_plot_is_dark(color) ? 1 : 0.05;
   cairo_set_source_rgb(pen->cairo, shade, shade, shade);
-  show(pen, x + layout->cell_width / 2, y + layout->cell_height / 2, 0.5);
+  ctn_plot_show(pen, x + layout->cell_width / 2, y + layout->cell_height / 2, 0.5);
 }
 
 /* Thin lines of paper between the cells, which the lowest have no room for. */
 static void draw_lines(const struct plot_pen *pen, const struct plot_panel *panel, double x, double y) {
   const bool rows = pen->layout.cell_height >= LEAST_NAMED;
   const double width = panel->columns * pen->layout.cell_width, height = panel->rows * pen->layout.cell_height;
-  set_ink(pen, INK_PAPER);
+  ctn_plot_ink(pen, INK_PAPER);
   cairo_set_line_width(pen->cairo, pen->layout.numbers ? 1.5 : 1);
   for (int i = 1; rows && i < panel->rows; i++) {
     cairo_move_to(pen->cairo, x, y + i * pen->layout.cell_height);
@@ -134,19 +130,19 @@ static void set_name(struct plot_pen *pen, const char *name, double room) {
 
 static void draw_names(struct plot_pen *pen, const struct plot_panel *panel, double x, double y) {
   const struct plot_layout *layout = &pen->layout;
-  set_ink(pen, INK_LETTERS);
+  ctn_plot_ink(pen, INK_LETTERS);
   const int every = layout->cell_height < LEAST_NAMED ? NAMED_ROWS : 1;
   for (int i = 0; i < panel->rows; i += every) {
     set_name(pen, panel->row_names[i], layout->names - PLOT_NAME_GAP + 1);
-    show(pen, x - PLOT_NAME_GAP, y + (i + 0.5) * layout->cell_height, 1);
+    ctn_plot_show(pen, x - PLOT_NAME_GAP, y + (i + 0.5) * layout->cell_height, 1);
   }
   for (int j = 0; j < panel->columns; j++) {
     const double middle = x + (j + 0.5) * layout->cell_width;
     set_name(pen, panel->column_names[j], layout->upright ? layout->heads - PLOT_NAME_GAP + 1 : layout->cell_width - 4);
     if (layout->upright) {
-      show_upright(pen, middle, y - PLOT_NAME_GAP / 2.0, 0);
+      ctn_plot_show_upright(pen, middle, y - PLOT_NAME_GAP / 2.0, 0);
     } else {
-      show(pen, middle, y - layout->heads / 2, 0.5);
+      ctn_plot_show(pen, middle, y - layout->heads / 2, 0.5);
     }
   }
 }
@@ -157,16 +153,16 @@ static void draw_panel(struct plot_pen *pen, const struct plot_panel *panel, dou
   double y = top;
   if (panel->title) {
     ctn_plot_letters(pen, LETTERS_PANEL, panel->title, layout->panel_width, PLOT_CUT);
-    set_ink(pen, INK_LETTERS);
-    show(pen, left, y + PLOT_PANEL_TITLE / 2.0 - 2, 0);
+    ctn_plot_ink(pen, INK_LETTERS);
+    ctn_plot_show(pen, left, y + PLOT_PANEL_TITLE / 2.0 - 2, 0);
   }
   y += layout->panel_title;
-  set_ink(pen, INK_FAINT);
+  ctn_plot_ink(pen, INK_FAINT);
   ctn_plot_letters(pen, LETTERS_SMALL, pen->figure->column_title, 0, PLOT_CUT);
-  show(pen, x + panel->columns * layout->cell_width / 2, y + PLOT_AXIS / 2.0, 0.5);
+  ctn_plot_show(pen, x + panel->columns * layout->cell_width / 2, y + PLOT_AXIS / 2.0, 0.5);
   y += PLOT_AXIS + layout->heads;
   ctn_plot_letters(pen, LETTERS_SMALL, pen->figure->row_title, 0, PLOT_CUT);
-  show_upright(pen, left + PLOT_AXIS / 2.0 - 4, y + panel->rows * layout->cell_height / 2, 0.5);
+  ctn_plot_show_upright(pen, left + PLOT_AXIS / 2.0 - 4, y + panel->rows * layout->cell_height / 2, 0.5);
   draw_names(pen, panel, x, y);
   for (int i = 0; i < panel->rows; i++) {
     for (int j = 0; j < panel->columns; j++)
@@ -184,16 +180,16 @@ static void draw_tick(struct plot_pen *pen, double value, double x, double y) {
                                                    : 2,
                   value);
   ctn_plot_letters(pen, LETTERS_SMALL, text, 0, PLOT_CUT);
-  show(pen, x, y, 0.5);
+  ctn_plot_show(pen, x, y, 0.5);
 }
 
 static void draw_legend(struct plot_pen *pen) {
   const struct plot_figure *figure = pen->figure;
   const double x = PLOT_MARGIN, top = pen->layout.height - PLOT_MARGIN - PLOT_LEGEND + PLOT_GAP;
   const double low = figure->scale == PLOT_SHARES ? 0 : -figure->limit, high = figure->scale == PLOT_SHARES ? 1 : figure->limit;
-  set_ink(pen, INK_FAINT);
+  ctn_plot_ink(pen, INK_FAINT);
   ctn_plot_letters(pen, LETTERS_SMALL, figure->legend, pen->layout.width - 2 * PLOT_MARGIN, PLOT_CUT);
-  show(pen, x, top, 0);
+  ctn_plot_show(pen, x, top, 0);
   const double y = top + 15;
   cairo_pattern_t *colors = cairo_pattern_create_linear(x, y, x + LEGEND_WIDTH, y);
   for (int i = 0; i <= LEGEND_STOPS; i++) {
@@ -205,7 +201,7 @@ static void draw_legend(struct plot_pen *pen) {
   cairo_set_source(pen->cairo, colors);
   cairo_fill(pen->cairo);
   cairo_pattern_destroy(colors);
-  set_ink(pen, INK_FAINT);
+  ctn_plot_ink(pen, INK_FAINT);
   const double below = y + LEGEND_HEIGHT + 11;
   double width, height;
   draw_tick(pen, (low + high) / 2, x + LEGEND_WIDTH / 2.0, below);
@@ -213,25 +209,25 @@ static void draw_legend(struct plot_pen *pen) {
   const int decimals = figure->scale == PLOT_SHARES ? 0 : 2;
   ctn_plot_number(text, sizeof text, decimals, low);
   ctn_plot_letters(pen, LETTERS_SMALL, text, 0, PLOT_CUT);
-  show(pen, x, below, 0);
+  ctn_plot_show(pen, x, below, 0);
   ctn_plot_number(text, sizeof text, decimals, high);
   ctn_plot_letters(pen, LETTERS_SMALL, text, 0, PLOT_CUT);
-  show(pen, x + LEGEND_WIDTH, below, 1);
+  ctn_plot_show(pen, x + LEGEND_WIDTH, below, 1);
   if (!ctn_plot_any_struck(figure)) return;
   const double swatch = x + LEGEND_WIDTH + PLOT_GAP;
   draw_hatching(pen, swatch, y - 2, 24, LEGEND_HEIGHT + 4);
-  set_ink(pen, INK_FAINT);
+  ctn_plot_ink(pen, INK_FAINT);
   ctn_plot_letters(pen, LETTERS_SMALL, figure->struck_out, pen->layout.width - swatch - 32 - PLOT_MARGIN, PLOT_WRAP);
   ctn_plot_measure(pen, &width, &height);
-  show(pen, swatch + 32, y + LEGEND_HEIGHT / 2.0, 0);
+  ctn_plot_show(pen, swatch + 32, y + LEGEND_HEIGHT / 2.0, 0);
 }
 
 void ctn_plot_draw(struct plot_pen *pen) {
-  set_ink(pen, INK_PAPER);
+  ctn_plot_ink(pen, INK_PAPER);
   cairo_paint(pen->cairo);
-  set_ink(pen, INK_LETTERS);
+  ctn_plot_ink(pen, INK_LETTERS);
   ctn_plot_letters(pen, LETTERS_TITLE, pen->figure->title, pen->layout.width - 2 * PLOT_MARGIN, PLOT_WRAP);
-  show(pen, PLOT_MARGIN, PLOT_MARGIN + (pen->layout.title_height - 14) / 2, 0);
+  ctn_plot_show(pen, PLOT_MARGIN, PLOT_MARGIN + (pen->layout.title_height - 14) / 2, 0);
   for (int i = 0; i < pen->figure->panel_count; i++) {
     double x, y;
     ctn_plot_panel_place(pen, i, &x, &y);

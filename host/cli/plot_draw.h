@@ -6,6 +6,7 @@
 
 #include "plot.h"
 
+enum plot_ink { INK_PAPER, INK_LETTERS, INK_FAINT, INK_STRUCK, INKS };
 enum plot_letters { LETTERS_TITLE, LETTERS_PANEL, LETTERS_NAME, LETTERS_VALUE, LETTERS_SMALL, LETTERS };
 
 /* Where things stand; the same for every panel, so that they line up. */
@@ -22,10 +23,13 @@ struct plot_layout {
   double width, height; /* of the whole figure */
 };
 
+struct plot_chart;
+
 struct plot_pen {
   cairo_t *cairo;
   PangoLayout *letters;
-  const struct plot_figure *figure;
+  const struct plot_figure *figure; /* what is drawn: this, or the chart */
+  const struct plot_chart *chart;
   struct plot_layout layout;
   enum plot_theme theme;
   int missing;
@@ -54,5 +58,14 @@ bool ctn_plot_any_struck(const struct plot_figure *figure);
 
 /* plot_draw.c: the whole figure at the origin. */
 void ctn_plot_draw(struct plot_pen *pen);
+void ctn_plot_ink(const struct plot_pen *pen, enum plot_ink ink);
+/* The letters that were set, with their box's left edge, middle or right edge at x (align 0, 0.5, 1) and its middle at y. */
+void ctn_plot_show(const struct plot_pen *pen, double x, double y, double align);
+/* The same turned upright, read from below, starting at (x, y). */
+void ctn_plot_show_upright(const struct plot_pen *pen, double x, double y, double align);
+
+/* plot_chart.c: the same of a chart; the layout has its size alone. */
+void ctn_chart_lay_out(struct plot_pen *pen);
+void ctn_chart_draw(struct plot_pen *pen);
 
 #endif

@@ -1,9 +1,10 @@
-/* Draws a figure into the bytes of a PNG or SVG file, with cairo. */
+/* Draws a figure or a chart into the bytes of a PNG or SVG file, with cairo. */
 #include <cairo-svg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "plot_chart.h"
 #include "plot_draw.h"
 #include "status.h"
 
@@ -35,18 +36,33 @@ static void close_pen(struct plot_pen *pen) {
   pen->cairo = NULL;
 }
 
+static const char *title_of(const struct plot_pen *pen) {
+  return pen->chart ? pen->chart->title : pen->figure->title;
+}
+
+static void draw(struct plot_pen *pen) {
+  if (pen->chart) {
+    ctn_chart_draw(pen);
+  } else {
+    ctn_plot_draw(pen);
+  }
+}
+
 /* The figure's size, found with a surface that is thrown away. */
-static clattn_status lay_out(struct plot_pen *pen, const struct plot_figure *figure, clattn_error *error) {
+static clattn_status lay_out(struct plot_pen *pen, clattn_error *error) {
   cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);
   open_pen(pen, surface);
-  pen->figure = figure;
-  ctn_plot_lay_out(pen);
+  if (pen->chart) {
+    ctn_chart_lay_out(pen);
+  } else {
+    ctn_plot_lay_out(pen);
+  }
   close_pen(pen);
   cairo_surface_destroy(surface);
   pen->missing = 0;
   if (pen->layout.width <= LARGEST_SIDE && pen->layout.height <= LARGEST_SIDE) return CLATTN_OK;
   return ctn_fail(error, CLATTN_TOO_LARGE, "picture \"%s\": %.0f x %.0f pixels are more than the %d a side that can be drawn",
-                  figure->title, pen->layout.width, pen->layout.height, (int)LARGEST_SIDE);
+                  title_of(pen), pen->layout.width, pen->layout.height, (int)LARGEST_SIDE);
 }
 
 static clattn_status finish(const struct plot_pen *pen, struct plot_image *image, cairo_status_t status, clattn_error *error) {
@@ -54,7 +70,7 @@ static clattn_status finish(const struct plot_pen *pen, struct plot_image *image
   image->height = (int)pen->layout.height;
   image->missing = pen->missing;
   if (status == CAIRO_STATUS_SUCCESS && !image->bytes.failed) return CLATTN_OK;
-  return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "picture \"%s\": could not be drawn (cairo: %s)", pen->figure->title,
+  return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "picture \"%s\": could not be drawn (cairo: %s)", title_of(pen),
                   cairo_status_to_string(status));
 }
 
@@ -86,38 +102,56 @@ static void shorten(struct text *svg) {
   if (svg->data) svg->data[length] = '\0';
 }
 
-clattn_status ctn_plot_svg(const struct plot_figure *figure, enum plot_theme theme, struct plot_image *image,
-                           clattn_error *error) {
-  struct plot_pen pen = {.theme = theme};
-  clattn_status status = lay_out(&pen, figure, error);
+static clattn_status write_svg(struct plot_pen *pen, struct plot_image *image, clattn_error *error) {
+  clattn_status status = lay_out(pen, error);
   if (status != CLATTN_OK) return status;
-  cairo_surface_t *surface = cairo_svg_surface_create_for_stream(keep, &image->bytes, pen.layout.width, pen.layout.height);
+  cairo_surface_t *surface = cairo_svg_surface_create_for_stream(keep, &image->bytes, pen->layout.width, pen->layout.height);
   cairo_svg_surface_set_document_unit(surface, CAIRO_SVG_UNIT_PX);
-  open_pen(&pen, surface);
-  ctn_plot_draw(&pen);
-  close_pen(&pen);
+  open_pen(pen, surface);
+  draw(pen);
+  close_pen(pen);
   cairo_surface_finish(surface);
   shorten(&image->bytes);
-  status = finish(&pen, image, cairo_surface_status(surface), error);
+  status = finish(pen, image, cairo_surface_status(surface), error);
   cairo_surface_destroy(surface);
   return status;
 }
 
-clattn_status ctn_plot_png(const struct plot_figure *figure, struct plot_image *image, clattn_error *error) {
-  struct plot_pen pen = {.theme = PLOT_LIGHT};
-  clattn_status status = lay_out(&pen, figure, error);
+static clattn_status write_png(struct plot_pen *pen, struct plot_image *image, clattn_error *error) {
+  clattn_status status = lay_out(pen, error);
   if (status != CLATTN_OK) return status;
   cairo_surface_t *surface =
-      cairo_image_surface_create(CAIRO_FORMAT_RGB24, PNG_SCALE * (int)pen.layout.width, PNG_SCALE * (int)pen.layout.height);
+      cairo_image_surface_create(CAIRO_FORMAT_RGB24, PNG_SCALE * (int)pen->layout.width, PNG_SCALE * (int)pen->layout.height);
   cairo_surface_set_device_scale(surface, PNG_SCALE, PNG_SCALE);
-  open_pen(&pen, surface);
-  ctn_plot_draw(&pen);
-  close_pen(&pen);
+  open_pen(pen, surface);
+  draw(pen);
+  close_pen(pen);
   cairo_status_t drawn = cairo_surface_status(surface);
   if (drawn == CAIRO_STATUS_SUCCESS) drawn = cairo_surface_write_to_png_stream(surface, keep, &image->bytes);
-  status = finish(&pen, image, drawn, error);
+  status = finish(pen, image, drawn, error);
   cairo_surface_destroy(surface);
   return status;
+}
+
+clattn_status ctn_plot_svg(const struct plot_figure *figure, enum plot_theme theme, struct plot_image *image,
+                           clattn_error *error) {
+  struct plot_pen pen = {.figure = figure, .theme = theme};
+  return write_svg(&pen, image, error);
+}
+
+clattn_status ctn_plot_png(const struct plot_figure *figure, struct plot_image *image, clattn_error *error) {
+  struct plot_pen pen = {.figure = figure, .theme = PLOT_LIGHT};
+  return write_png(&pen, image, error);
+}
+
+clattn_status ctn_chart_svg(const struct plot_chart *chart, struct plot_image *image, clattn_error *error) {
+  struct plot_pen pen = {.chart = chart, .theme = PLOT_LIGHT};
+  return write_svg(&pen, image, error);
+}
+
+clattn_status ctn_chart_png(const struct plot_chart *chart, struct plot_image *image, clattn_error *error) {
+  struct plot_pen pen = {.chart = chart, .theme = PLOT_LIGHT};
+  return write_png(&pen, image, error);
 }
 
 void ctn_plot_end(void) {
