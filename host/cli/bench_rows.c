@@ -68,7 +68,7 @@ static int64_t divisor_for(const struct bench *bench, enum bench_kind kind, stru
     struct bench_row row = {.kind = kind, .path_index = path, .shape = shape};
     divide_lengths(&row.shape, divisor);
     ctn_bench_count(&row);
-    if (bench->sweep.axis || !bench->longest || ctn_bench_estimate(bench, &row) <= bench->longest) return divisor;
+    if (bench->sweep.axis || bench->longest <= 0 || ctn_bench_estimate(bench, &row) <= bench->longest) return divisor;
     if ((row.shape.q_len > 1 ? row.shape.q_len : row.shape.kv_len) / 2 < LEAST_LENGTH) return divisor;
     divisor *= 2;
   }
