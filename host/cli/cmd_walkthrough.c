@@ -15,6 +15,9 @@ static const struct walk_example *const examples[] = {&ctn_walk_sentences, &ctn_
 
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 
+/* Of a picture: enough for 25 by 25 and for the example; and what --cells takes. */
+enum { CELLS = 640, LEAST_CELLS = 16, MOST_CELLS = 65536 };
+
 static const struct walk_example *find_example(const char *name) {
   for (size_t i = 0; i < EXAMPLES; i++) {
     if (!name || strcmp(examples[i]->name, name) == 0) return examples[i];
@@ -22,10 +25,11 @@ static const struct walk_example *find_example(const char *name) {
   return NULL;
 }
 
-/* Below the closing line: where to look. */
-static void print_written(const char *out, const struct walk_out *written) {
+/* Below the closing line: where to look, and what is not there. */
+static void print_written(const char *out, const struct walk_out *written, int cells) {
   printf(ctn_message(MSG_PAGE_WRITTEN), out, written->pictures);
   putchar('\n');
+  if (written->cut) ctn_walk_print_message(0, MSG_PAGE_CUT, cells);
 }
 
 /* Input and model: heads have to divide the columns. A mistake of the options is told as one. */
@@ -34,6 +38,7 @@ static int open_walk(struct walk *walk, const struct walk_example *example, cons
   clattn_error error = CLATTN_ERROR_INIT;
   walk->heads = request->heads > 0 ? (int)request->heads : 1;
   walk->causal = request->causal;
+  walk->cells = request->cells > 0 ? (int)request->cells : CELLS;
   const clattn_status status =
       request->tokens ? ctn_walk_own_open(walk, request, &error) : ctn_walk_open(walk, example, &error);
   if (status != CLATTN_OK) return ctn_fail_job(command, "%s", error.text);
@@ -48,7 +53,7 @@ static int open_walk(struct walk *walk, const struct walk_example *example, cons
 static int tell(const struct walk_example *example, const struct walk_request *request, const struct common_options *options,
                 const char *out, const char *command) {
   struct folder folder = {0};
-  struct walk_out written = {0, 0};
+  struct walk_out written = {0, 0, false};
   double difference;
   clattn_error error = CLATTN_ERROR_INIT;
   struct walk walk = {.options = &options->plan};
@@ -68,7 +73,7 @@ static int tell(const struct walk_example *example, const struct walk_request *r
     ctn_walk_print_header(&walk, example);
     example->print(&walk);
     ctn_walk_print_closing(&walk);
-    if (out) print_written(out, &written);
+    if (out) print_written(out, &written, walk.cells);
   }
   const struct walk_step *worst = ctn_walk_worst(&walk, &difference);
   if (code == CTN_EXIT_OK && !ctn_walk_agrees(worst)) {
@@ -85,13 +90,13 @@ cleanup:
 
 /* The options as they are given; NULL where they are not. */
 struct given {
-  char *example, *out, *language, *tokens, *weights, *d_model, *heads, *seed;
+  char *example, *out, *language, *tokens, *weights, *d_model, *heads, *seed, *cells;
   int causal;
 };
 
 static void free_given(struct given *given) {
-  char *const texts[] = {given->example, given->out,     given->language, given->tokens,
-                         given->weights, given->d_model, given->heads,    given->seed};
+  char *const texts[] = {given->example, given->out,   given->language, given->tokens, given->weights,
+                         given->d_model, given->heads, given->seed,     given->cells};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     free(texts[i]);
 }
@@ -117,6 +122,7 @@ static int resolve(const struct given *given, struct walk_request *request, cons
   int64_t seed = 0;
   int code = parse_number(command, "--d-model", given->d_model, 1, WALK_OWN_MAX_MODEL, &request->d_model);
   if (code < 0) code = parse_number(command, "--heads", given->heads, 1, WALK_OWN_MAX_MODEL, &request->heads);
+  if (code < 0) code = parse_number(command, "--cells", given->cells, LEAST_CELLS, MOST_CELLS, &request->cells);
   if (code < 0) code = parse_number(command, "--seed", given->seed, 0, INT64_MAX, &seed);
   if (code >= 0) return code;
   request->tokens = given->tokens;
@@ -125,6 +131,7 @@ static int resolve(const struct given *given, struct walk_request *request, cons
   request->causal = given->causal != 0;
   const char *alone = given->weights ? "--weights" : given->d_model ? "--d-model" : given->seed ? "--seed" : NULL;
   if (alone && !given->tokens) return ctn_fail_usage(command, "%s: is for sentences of your own; give --tokens FILE", alone);
+  if (given->cells && !given->out) return ctn_fail_usage(command, "--cells: is for pictures; give --out DIR");
   if (given->weights && given->seed) {
     return ctn_fail_usage(command, "--seed: is for random weights; --weights %s has its own", given->weights);
   }
@@ -151,6 +158,7 @@ static int run_walkthrough(const struct command *self, int argc, const char **ar
                                    {"heads", 0, POPT_ARG_STRING, &given.heads, 0, NULL, NULL},
                                    {"causal", 0, POPT_ARG_NONE, &given.causal, 0, NULL, NULL},
                                    {"out", 0, POPT_ARG_STRING, &given.out, 0, NULL, NULL},
+                                   {"cells", 0, POPT_ARG_STRING, &given.cells, 0, NULL, NULL},
                                    {"lang", 0, POPT_ARG_STRING, &given.language, 0, NULL, NULL},
                                    POPT_TABLEEND};
   struct args args;
@@ -197,6 +205,8 @@ const struct command ctn_cmd_walkthrough = {
         "  --causal              words do not attend to later ones, where masks are applied\n"
         "  --out DIR             writes pictures (PNG, SVG) and a page to read, index.html, into this folder, which is made\n"
         "                        if it is missing\n"
+        "  --cells N             with --out: numbers that a picture shows at most, which says what it leaves out (default\n"
+        "                        640)\n"
         "  --lang en|ko          titles and explanations in English or Korean (default: the locale's, from LC_ALL,\n"
         "                        LC_MESSAGES or LANG)\n",
     .example =

@@ -86,6 +86,12 @@ MESSAGE(PAGE_FOOT, "Written by clattn %s. The same pictures lie beside this page
         "clattn %s 작성. 이 페이지와 같은 폴더에 그림이 PNG와 SVG 파일로도 있습니다.")
 MESSAGE(PAGE_WRITTEN, "%s: %d pictures as PNG and SVG, and index.html to read",
         "%s: PNG와 SVG 그림 %d개, 읽을 페이지는 index.html")
+MESSAGE(
+    PAGE_CUT,
+    "Of large tensors the pictures show the first %d numbers at most, and say in their titles what they leave out: --cells N "
+    "draws more of them, and --json has every number.",
+    "큰 텐서는 그림에 처음 숫자를 최대 %d개까지만 보여 주고, 생략한 부분은 그림 제목에 적습니다. --cells N으로 더 많이 그릴 수 "
+    "있고, --json에는 모든 숫자가 있습니다.")
 MESSAGE(PAGE_NO_FONT,
         "note: no installed font has some of the letters in the pictures, so they show boxes there; install one for Korean, "
         "for example Debian's package fonts-nanum",

@@ -50,6 +50,7 @@ struct walk {
   const clattn_plan_options *options;
   int heads;            /* that share the d_model columns of query, key and value */
   bool causal;          /* the masked attention excludes later words, too */
+  int cells;            /* numbers that a picture shows at most */
   int64_t padding_id;   /* of "[PAD]" */
   struct walk_own *own; /* NULL: an example, with stored values */
   struct st_file file;  /* the inputs, and an example's stored values */
@@ -186,7 +187,7 @@ void ctn_walk_format_shape(char *text, size_t size, int rank, const int64_t *sha
 /* One side of a sum of products: count values, stride apart, and the decimals they are shown with. */
 struct walk_factors {
   const float *values;
-  int stride;
+  int64_t stride;
   int decimals;
 };
 

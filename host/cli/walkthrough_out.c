@@ -42,6 +42,7 @@ clattn_status ctn_walk_write_out(const struct walk *walk, const struct walk_exam
   if (status == CLATTN_OK) status = ctn_folder_publish(folder, error);
   out->pictures = pictures.count;
   out->missing = pictures.missing;
+  out->cut = pictures.cut;
   ctn_text_free(&page);
   ctn_pictures_free(&pictures);
   ctn_view_close(&view);

@@ -8,6 +8,7 @@
 struct walk_out {
   int pictures; /* each as PNG and SVG */
   int missing;  /* characters that no installed font has */
+  bool cut;     /* some picture leaves something out */
 };
 
 /* Opens the folder, before any work is done. A tool that was built without pictures refuses. */

@@ -16,6 +16,7 @@ struct walk_request {
   const char *weights; /* a .safetensors file; NULL: random */
   int64_t d_model;     /* 0: not given */
   int64_t heads;       /* 0: not given */
+  int64_t cells;       /* of a picture; 0: not given */
   uint64_t seed;
   bool causal;
 };

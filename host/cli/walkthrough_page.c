@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "status.h"
@@ -185,42 +184,11 @@ static bool has_compared(const struct page *page) {
   return ctn_pictures_find(page->pictures, "weights_compared") != NULL;
 }
 
-/* What each query spends on excluded keys. */
-static void write_padding(struct page *page) {
-  const struct walk_view *view = page->view;
-  const struct walk_step *steps[2] = {ctn_view_find(view, "weights"), ctn_view_find(view, "weights_masked")};
-  const struct st_tensor *keep = stored(page, "keep_mask");
-  const char *const columns[2] = {ctn_message(MSG_WITHOUT_MASK), ctn_message(MSG_WITH_MASK)};
-  const int rows = view->batch * view->length, length = view->length;
-  if (!keep || keep->count != rows || ctn_view_shape(steps[0]).heads > 1) return;
-  float *values = calloc((size_t)rows * 2, sizeof *values);
-  if (!values) {
-    page->html->failed = true;
-    return;
-  }
-  for (int i = 0; i < rows; i++) {
-    for (int j = 0; j < length; j++) {
-      if (ctn_st_i64(keep, i / length * length + j)) continue;
-      for (int side = 0; side < 2; side++)
-        values[2 * i + side] += steps[side]->values[i * length + j];
-    }
-  }
-  ctn_page_message(page, "", MSG_TEXT_PADDING);
-  ctn_page_table(page->html, &(struct page_table){.corner = ctn_message(MSG_QUERY),
-                                                  .rows = view->words,
-                                                  .columns = columns,
-                                                  .row_count = rows,
-                                                  .column_count = 2,
-                                                  .values = values,
-                                                  .group = length});
-  free(values);
-}
-
 static void write_compared(struct page *page) {
   ctn_page_message(page, "", MSG_PAGE_TEXT_COMPARED);
   if (has_padding(page)) ctn_page_message(page, "", MSG_PAGE_TEXT_PADDING_ROWS);
   ctn_page_picture(page, "weights_compared");
-  write_padding(page);
+  if (has_padding(page)) ctn_page_padding(page);
 }
 
 static bool has_heads(const struct page *page) {
@@ -299,6 +267,7 @@ static void write_head(struct page *page) {
   ctn_text_printf(html, "<header>\n<h1>%s</h1>\n<p class=\"summary\">%s</p>\n", ctn_message(MSG_PAGE_TITLE),
                   ctn_message(page->view->example->summary));
   ctn_page_message(page, "", MSG_PAGE_LEAD);
+  if (page->pictures->cut) ctn_page_message(page, "", MSG_PAGE_CUT, page->view->walk->cells);
   ctn_page_message(page, "", MSG_PAGE_WHOLE);
   ctn_text_printf(html, "<p class=\"formula\">Attention(" VAR("Q") ", " VAR("K") ", " VAR("V") ") = softmax<span class=\"big\">(</span>"
                         "<span class=\"frac\"><span>" VAR("Q") " " VAR("K") "<sup>T</sup></span><span>&radic;" VAR("d") "</span></span>%s"

@@ -45,6 +45,9 @@ void ctn_page_step_table(struct page *page, const struct walk_step *step);
 /* The vocabulary, and the sentences by their words, ids and whether each word is attended to. */
 void ctn_page_vocabulary(struct page *page);
 void ctn_page_sentences(struct page *page, bool ids, bool kept);
+/* What each query spends on [PAD], without and with the mask; several heads have a table for each side (in
+ * walkthrough_page_padding.c). */
+void ctn_page_padding(struct page *page);
 /* Every step's shape and differences. */
 void ctn_page_shapes(struct page *page);
 

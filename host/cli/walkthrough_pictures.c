@@ -7,9 +7,7 @@
 #include "walkthrough_view.h"
 
 enum {
-  MOST_COLUMNS = 64,
-  LEAST_ROWS = 24,
-  MOST_CELLS = 2048,
+  MOST_COLUMNS = 256,
   TITLE = 96,
   NARROW = 6,
   FIGURE_TITLE = 256,
@@ -21,6 +19,7 @@ enum {
 
 /* A figure while it is put together. */
 struct sketch {
+  struct view_shape shown; /* of the step, in this figure */
   struct plot_figure figure;
   struct plot_panel panels[2 * VIEW_MOST_PANELS];
   char titles[2 * VIEW_MOST_PANELS][TITLE];
@@ -31,13 +30,18 @@ static int at_most(int count, int most) {
   return count < most ? count : most;
 }
 
-/* What a picture shows of a step: the upper left parts of its first matrices, whole sentences of heads where there is room. */
-static struct view_shape shown_of(const struct walk_step *step) {
+static int at_least(int count, int least) {
+  return count < least ? least : count;
+}
+
+/* What a picture of that many cells shows of a step: the upper left parts of its first matrices, whole sentences of heads where
+ * there is room. A matrix that is too large is cut to a square, or to what the other side leaves. */
+static struct view_shape shown_of(const struct walk_step *step, int cells) {
   struct view_shape shown = ctn_view_shape(step);
-  shown.columns = at_most(shown.columns, MOST_COLUMNS);
-  const int rows = MOST_CELLS / shown.columns;
-  shown.rows = at_most(shown.rows, rows < LEAST_ROWS ? LEAST_ROWS : rows);
-  int most = at_most(VIEW_MOST_PANELS, MOST_CELLS / (shown.rows * shown.columns));
+  const int side = (int)sqrt((double)cells);
+  shown.columns = at_most(shown.columns, at_most(at_least(side, cells / shown.rows), MOST_COLUMNS));
+  shown.rows = at_most(shown.rows, cells / shown.columns);
+  int most = at_most(VIEW_MOST_PANELS, cells / (shown.rows * shown.columns));
   if (most >= shown.heads) most -= most % shown.heads;
   shown.count = at_most(shown.count, most < 1 ? 1 : most);
   return shown;
@@ -47,7 +51,7 @@ static void add_panel(struct sketch *sketch, const struct walk_view *view, const
   const struct view_shape shape = ctn_view_shape(step);
   const int index = sketch->figure.panel_count++;
   struct plot_panel *panel = &sketch->panels[index];
-  *panel = (struct plot_panel){.rows = shown_of(step).rows, .columns = shown_of(step).columns, .pitch = shape.columns};
+  *panel = (struct plot_panel){.rows = sketch->shown.rows, .columns = sketch->shown.columns, .pitch = shape.columns};
   panel->values = step->values + (size_t)matrix * (size_t)shape.rows * (size_t)shape.columns;
   panel->row_names = ctn_view_rows(view, step, matrix);
   panel->column_names = ctn_view_columns(view, step, matrix);
@@ -85,7 +89,7 @@ static enum view_kind kind_of(const struct walk_step *step) {
 
 /* The title, with what is left out of the picture. */
 static void name_figure(struct sketch *sketch, const struct walk_step *step, const char *title, int count) {
-  const struct view_shape all = ctn_view_shape(step), shown = shown_of(step);
+  const struct view_shape all = ctn_view_shape(step), shown = sketch->shown;
   char first[TITLE] = "", cut[TITLE] = "";
   if (count < all.count) snprintf(first, sizeof first, ctn_message(MSG_PICTURE_FIRST), count, all.count);
   if (shown.rows < all.rows || shown.columns < all.columns) {
@@ -120,6 +124,7 @@ static void finish(struct sketch *sketch, const struct walk_step *step, const ch
 static clattn_status draw(struct walk_pictures *pictures, const struct sketch *sketch, const char *name, const char *title,
                           clattn_error *error) {
   struct walk_picture *picture = &pictures->pictures[pictures->count++];
+  pictures->cut = pictures->cut || strcmp(sketch->title, title) != 0;
   picture->name = name;
   picture->title = title;
   clattn_status status = ctn_plot_png(&sketch->figure, &picture->png, error);
@@ -132,8 +137,9 @@ static clattn_status draw(struct walk_pictures *pictures, const struct sketch *s
 static clattn_status draw_step(struct walk_pictures *pictures, struct sketch *sketch, const struct walk_view *view,
                                const struct walk_step *step, clattn_error *error) {
   const struct view_shape shape = ctn_view_shape(step);
+  sketch->shown = shown_of(step, view->walk->cells);
   sketch->figure = (struct plot_figure){.across = shape.columns <= NARROW ? 2 : 1};
-  for (int i = 0; i < shown_of(step).count; i++) {
+  for (int i = 0; i < sketch->shown.count; i++) {
     add_panel(sketch, view, step, i);
     if (kind_of(step) == VIEW_WEIGHTS && step == ctn_view_find(view, "weights_masked")) strike(sketch, view, i);
   }
@@ -156,16 +162,16 @@ static clattn_status draw_compared(struct walk_pictures *pictures, struct sketch
                                    clattn_error *error) {
   const struct walk_step *without = ctn_view_find(view, "weights"), *with = ctn_view_find(view, "weights_masked");
   if (!without || !with) return CLATTN_OK;
-  const int shown = at_most(shown_of(without).count, shown_of(with).count);
+  sketch->shown = shown_of(with, view->walk->cells);
   sketch->figure = (struct plot_figure){.across = 2};
-  for (int i = 0; i < shown; i++) {
+  for (int i = 0; i < sketch->shown.count; i++) {
     add_panel(sketch, view, without, i);
     title_side(sketch, MSG_WITHOUT_MASK);
     add_panel(sketch, view, with, i);
     strike(sketch, view, i);
     title_side(sketch, MSG_WITH_MASK);
   }
-  finish(sketch, with, ctn_message(MSG_PICTURE_COMPARED), shown);
+  finish(sketch, with, ctn_message(MSG_PICTURE_COMPARED), sketch->shown.count);
   return draw(pictures, sketch, "weights_compared", ctn_message(MSG_PICTURE_COMPARED), error);
 }
 
@@ -175,9 +181,12 @@ static clattn_status draw_heads(struct walk_pictures *pictures, struct sketch *s
   if (!step) step = ctn_view_find(view, "weights");
   if (!step || ctn_view_shape(step).heads == 1) return CLATTN_OK;
   const struct view_shape shape = ctn_view_shape(step);
-  const int across = at_most(HEADS_ACROSS, CELLS_ACROSS / (shown_of(step).columns + CELLS_OF_NAMES));
-  /* One sentence's heads at least: small cells take little room. */
-  const int least = at_most(shape.heads, MOST_HEADS), most = shown_of(step).count, shown = most < least ? least : most;
+  /* One sentence's heads at least: small cells take little room. Where they are too large even so, all are cut alike. */
+  const int least = at_most(shape.heads, MOST_HEADS), cells = view->walk->cells;
+  sketch->shown = shown_of(step, cells);
+  if (sketch->shown.count < least) sketch->shown = shown_of(step, at_least(2 * cells / least, 1));
+  const int shown = at_least(sketch->shown.count, least);
+  const int across = at_most(HEADS_ACROSS, CELLS_ACROSS / (sketch->shown.columns + CELLS_OF_NAMES));
   sketch->figure = (struct plot_figure){.across = at_most(shape.heads, across < 1 ? 1 : across), .compact = true};
   for (int i = 0; i < shown; i++) {
     add_panel(sketch, view, step, i);

@@ -122,10 +122,11 @@ static clattn_status name_numbers(struct walk_view *view, clattn_error *error) {
     return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "no memory for the names of %d rows and columns", most);
   }
   for (int i = 0; i < most; i++) {
-    snprintf(view->memory[2 * i], VIEW_NAME, "d%d", i);
-    snprintf(view->memory[2 * i + 1], VIEW_NAME, "%d", i);
-    view->dimensions[i] = view->memory[2 * i];
-    view->positions[i] = view->memory[2 * i + 1];
+    char(*names)[VIEW_NAME] = view->memory + 2 * (size_t)i;
+    snprintf(names[0], VIEW_NAME, "d%d", i);
+    snprintf(names[1], VIEW_NAME, "%d", i);
+    view->dimensions[i] = names[0];
+    view->positions[i] = names[1];
   }
   return CLATTN_OK;
 }

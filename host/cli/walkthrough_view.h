@@ -71,6 +71,7 @@ struct walk_pictures {
   struct walk_picture pictures[VIEW_MAX_PICTURES];
   int count;
   int missing; /* characters without a font */
+  bool cut;    /* some picture leaves something out, as its title says */
 };
 
 /* Draws a picture for each step, the comparison of weights without and with a mask, and the strip of heads. Start from {0}. */

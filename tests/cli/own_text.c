@@ -160,6 +160,8 @@ static void wrong_options_are_refused(void **state) {
       {{"--tokens", tokens, "--example", "words", NULL}, "are two inputs"},
       {{"--example", "words", "--heads", "2", NULL}, "--heads: the words example"},
       {{"--example", "words", "--causal", NULL}, "--causal: the words example"},
+      {{"--tokens", tokens, "--cells", "100", NULL}, "--cells: is for pictures; give --out DIR"},
+      {{"--tokens", tokens, "--out", "/nowhere", "--cells", "15", NULL}, "--cells: 15 is no whole number from 16 to 65536"},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     const char *argv[12] = {"walkthrough"};

@@ -211,31 +211,6 @@ static void test_own_sentences(void **state) {
   remove_folder(base);
 }
 
-/* Pictures and page of a long sentence show a part of it, and say so. */
-static void test_long_sentence(void **state) {
-  (void)state;
-  enum { WORDS = 150, WORD = 4 };
-  char tokens[2 * WORD * WORDS + 1] = "";
-  for (int i = 0; i < 2 * WORDS; i++)
-    snprintf(tokens + i * WORD, WORD + 1, "%03d%c", i % WORDS, i % WORDS == WORDS - 1 ? '\n' : ' ');
-  char *base = make_folder(), *file = join_path(base, "tokens.txt"), *folder = join_path(base, "out");
-  write_file(file, tokens, strlen(tokens));
-  struct tool_result result =
-      tool_run((const char *const[]){"walkthrough", "--path", "cpu", "--tokens", file, "--out", folder, NULL}, NULL);
-  if (result.code != 0) fail_msg("exit code %d: %s", result.code, result.err);
-  check_picture(folder, "weights");
-  size_t length = 0;
-  char *html = read_in(folder, "index", "html", &length);
-  assert_well_formed("index.html", html, 1);
-  assert_non_null(strstr(html, "... 126 more rows"));
-  assert_true(length < 20000000);
-  free(html);
-  tool_free(&result);
-  free(file);
-  free(folder);
-  remove_folder(base);
-}
-
 static void check_refused(const char *folder, const struct tool_options *options, const char *fragment) {
   struct tool_result result = run_with("words", "en", folder, options);
   tool_assert_error(&result, 1, "walkthrough", fragment);
@@ -355,7 +330,6 @@ int main(void) {
     cmocka_unit_test(test_refused_job),
     cmocka_unit_test(test_no_font),
     cmocka_unit_test(test_own_sentences),
-    cmocka_unit_test(test_long_sentence),
 #else
     cmocka_unit_test(test_without_pictures),
 #endif
