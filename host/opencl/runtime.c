@@ -95,6 +95,19 @@ cleanup:
   return status;
 }
 
+/* Whether device is among devices, or a part of one of them: PoCL names the whole where a context was made for a part. */
+static bool is_among(const cl_device_id *devices, size_t count, cl_device_id device) {
+  while (device != NULL) {
+    for (size_t i = 0; i < count; i++) {
+      if (devices[i] == device) return true;
+    }
+    cl_device_id parent = NULL;
+    if (clGetDeviceInfo(device, CL_DEVICE_PARENT_DEVICE, sizeof parent, &parent, NULL) != CL_SUCCESS) return false;
+    device = parent;
+  }
+  return false;
+}
+
 /* Whether device is one of context's. */
 static clattn_status check_device(cl_context context, cl_device_id device, clattn_error *error) {
   size_t size = 0;
@@ -104,8 +117,7 @@ static clattn_status check_device(cl_context context, cl_device_id device, clatt
   cl_device_id *devices = malloc(size + 1);
   if (devices == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "context: no memory for its devices");
   code = clGetContextInfo(context, CL_CONTEXT_DEVICES, size, devices, NULL);
-  for (size_t i = 0; code == CL_SUCCESS && i < size / sizeof *devices; i++)
-    found = found || devices[i] == device;
+  if (code == CL_SUCCESS) found = is_among(devices, size / sizeof(cl_device_id), device);
   free(devices);
   if (code != CL_SUCCESS) return ctn_fail_cl(error, code, "clGetContextInfo", "devices of the context given");
   if (!found) return ctn_fail(error, CLATTN_INVALID_ARGUMENT, "device: is not one of the context's devices");
@@ -136,6 +148,10 @@ static clattn_status retain(struct runtime *runtime, cl_context context, cl_comm
     if (code != CL_SUCCESS) return ctn_fail_cl(error, code, "clRetainCommandQueue", "the queue given");
   }
   runtime->queue = queue;
+  /* A context need not keep a part of a device alive. */
+  code = clRetainDevice(runtime->device.id);
+  if (code != CL_SUCCESS) return ctn_fail_cl(error, code, "clRetainDevice", "%s", runtime->device.info.name);
+  runtime->adopted = runtime->device.id;
   return CLATTN_OK;
 }
 
@@ -155,7 +171,6 @@ clattn_status ctn_runtime_adopt(struct runtime **runtime, cl_context context, cl
   if (made == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "context: no memory for the runtime");
   status = ctn_device_query(&made->device, platform, device, error);
   if (status == CLATTN_OK) status = take_options(made, options, error);
-  /* The context retains the device, a sub-device too. */
   if (status == CLATTN_OK) status = retain(made, context, queue, error);
   if (status != CLATTN_OK) goto cleanup;
   *runtime = made;
@@ -171,6 +186,7 @@ void ctn_runtime_close(struct runtime *runtime) {
   ctn_program_store_destroy(runtime->programs);
   if (runtime->queue != NULL) clReleaseCommandQueue(runtime->queue);
   if (runtime->context != NULL) clReleaseContext(runtime->context);
+  if (runtime->adopted != NULL) clReleaseDevice(runtime->adopted);
   ctn_device_clear(&runtime->device);
   free(runtime->kernel_dir);
   free(runtime->cache_dir);
