@@ -23,6 +23,7 @@ struct bench_series {
 
 /* bench_series.c. The first is false where memory ran out; the others give NaN where there are no numbers. */
 bool ctn_series_add(struct bench_series *series, double value);
+void ctn_series_sort(double *values, size_t count);
 /* The value that the given share of the numbers do not pass. */
 double ctn_series_quantile(const struct bench_series *series, double share);
 double ctn_series_median(const struct bench_series *series);
@@ -37,6 +38,7 @@ struct bench_place {
   clattn_context *context;
   const clattn_device_info *info; /* NULL: the host */
   char name[160];                 /* unlike every other place's */
+  int index;                      /* of `clattn devices`; -1: the host */
   struct peak *peak;
   struct bench_series flop, read; /* rates of bursts, per second */
 };

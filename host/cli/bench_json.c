@@ -164,6 +164,7 @@ static json_t *place_json(const struct bench_place *place) {
   json_t *value = json_object();
   bool done = value != NULL;
   put(value, "name", string_json(place->name), &done);
+  put(value, "index", place->info ? json_integer(place->index) : json_null(), &done);
   if (place->info) {
     put_device(value, place->info, &done);
   } else {

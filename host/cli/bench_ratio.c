@@ -11,11 +11,6 @@
 enum { MOST_VALUES = 100 };
 static const double error_rate = 0.01;
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* How many of the sorted ratios from either end the interval leaves out: the largest k with P(U < k) <= error_rate / 2 where
  * both come from one distribution. ways[u] counts the orders of m + n values in which U is u: the coefficients of the Gaussian
  * binomial, product over i of (1 - x^(n + i)) / (1 - x^i). */
@@ -56,7 +51,7 @@ struct ratio ctn_ratio_of(const double *before, int before_count, const double *
     for (int j = 0; j < before_count; j++)
       ratios[i * before_count + j] = after[i] / before[j];
   }
-  qsort(ratios, count, sizeof *ratios, by_value);
+  ctn_series_sort(ratios, count);
   ratio.estimate = (ratios[(count - 1) / 2] + ratios[count / 2]) / 2;
   const int k = left_out(before_count, after_count);
   if (k > 0) {

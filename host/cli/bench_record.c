@@ -61,6 +61,7 @@ static const struct field place_fields[] = {PLACE("name", TEXT, name),
                                             PLACE("version", TEXT, version),
                                             PLACE("type", TEXT, type),
                                             PLACE("instructions", TEXT, instructions),
+                                            PLACE("index", SIZE, index),
                                             PLACE("compute_units", SIZE, compute_units),
                                             PLACE("clock_mhz", SIZE, clock_mhz),
                                             PLACE("global_memory", SIZE, memory),
@@ -105,7 +106,9 @@ static void read_row(struct run *run, const json_t *object) {
   row->reads = json_object_get(object, "round_read_gb_s");
   row->place = -1;
   for (int i = 0; i < run->place_count && row->place < 0; i++) {
-    if (strcmp(run->places[i].name, row->device) == 0) row->place = i;
+    if (strcmp(run->places[i].name, row->device) != 0) continue;
+    row->place = i;
+    row->index = run->places[i].index;
   }
 }
 

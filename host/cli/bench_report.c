@@ -6,6 +6,7 @@
 
 #include "bench_charts.h"
 #include "bench_run.h"
+#include "walkthrough_page.h"
 
 static const char style[] =
     "body{font:16px/1.5 system-ui,-apple-system,'Segoe UI',sans-serif;color:#1c2024;background:#fff;max-width:72rem;margin:0 "
@@ -23,21 +24,10 @@ static const char style[] =
     "#e69f00}.track{display:inline-block;width:6rem;text-align:left}\n"
     ".bad{color:#b3261e;font-weight:600}td.reason{white-space:normal;text-align:left}\n";
 
-static void escaped(struct text *html, const char *text) {
-  for (; *text; text++) {
-    const char *written = *text == '<'   ? "&lt;"
-                          : *text == '>' ? "&gt;"
-                          : *text == '&' ? "&amp;"
-                          : *text == '"' ? "&quot;"
-                                         : NULL;
-    ctn_text_append(html, written ? written : text, written ? strlen(written) : 1);
-  }
-}
-
 /* A table's cell. */
 static void cell(struct text *html, const char *kind, const char *text) {
   ctn_text_printf(html, *kind ? "<td class=\"%s\">" : "<td>%s", kind);
-  escaped(html, text);
+  ctn_page_escaped(html, text);
   ctn_text_printf(html, "</td>");
 }
 
@@ -58,8 +48,11 @@ static void pair(struct text *html, const char *name, const char *format, ...) {
 static void add_place(struct text *html, const struct run *run, int index) {
   const struct run_place *place = &run->places[index];
   char peak[CELL], read[CELL];
-  ctn_text_printf(html, "<h3>%s%.0d", index ? "Device " : "The host", index);
-  ctn_text_printf(html, "</h3>\n<table>\n");
+  if (index) {
+    ctn_text_printf(html, "<h3>Device %lld</h3>\n<table>\n", (long long)place->index);
+  } else {
+    ctn_text_printf(html, "<h3>The host</h3>\n<table>\n");
+  }
   pair(html, "name", "%s", index ? place->name : run->processor);
   pair(html, "type", "%s", index ? place->type : "");
   pair(html, "platform", "%s", place->platform);
@@ -204,7 +197,7 @@ static void add_notes(struct text *html, const struct run *run) {
     const struct run_place *place = &run->places[i];
     if (!(place->peak_high > 1.5 * place->peak_low)) continue;
     ctn_text_printf(html, "<p class=\"bad\">");
-    escaped(html, i ? place->name : "The host");
+    ctn_page_escaped(html, i ? place->name : "The host");
     ctn_text_printf(html,
                     " was busy with other things: half of its bursts were between %.0f and %.0f GFLOP/s, so times are unsure."
                     "</p>\n",
@@ -218,11 +211,11 @@ clattn_status ctn_run_report(const struct run *run, struct text *html, clattn_er
                   "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>clattn bench</title>\n"
                   "<style>\n%s</style></head>\n<body>\n<h1>clattn bench</h1>\n<p class=\"faint\">clattn ",
                   style);
-  escaped(html, run->version);
+  ctn_page_escaped(html, run->version);
   ctn_text_printf(html, ", ");
-  escaped(html, run->started);
+  ctn_page_escaped(html, run->started);
   ctn_text_printf(html, "<br><code>");
-  escaped(html, run->command);
+  ctn_page_escaped(html, run->command);
   ctn_text_printf(html, "</code></p>\n");
   add_notes(html, run);
   ctn_text_printf(html, "<h2>Devices</h2>\n");

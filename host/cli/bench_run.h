@@ -20,13 +20,15 @@ struct record {
   double min_s, median_s, spread, gflops, gb_s, flop, bytes, share_of_peak, share_of_read, peak_gflops, read_gb_s, ratio,
       speedup;
   const json_t *samples, *peaks, *reads;
-  int place; /* in run->places; -1: none of them */
+  int place;     /* in run->places, the host first; -1: none of them */
+  int64_t index; /* of that device */
 };
 
 /* A device, or the host. */
 struct run_place {
   const char *name, *platform, *vendor, *driver, *version, *type, *instructions;
-  int64_t compute_units, clock_mhz, memory, max_allocation, local_memory, threads;
+  int64_t index; /* of `clattn devices` */
+  int64_t compute_units, clock_mhz, memory, max_allocation, local_memory;
   double peak_gflops, peak_low, peak_high, read_gb_s;
 };
 
@@ -59,7 +61,7 @@ const char *ctn_cell_sizes(const struct record *row, char text[CELL]);
 const char *ctn_cell_dim(const struct record *row, char text[CELL]);
 const char *ctn_cell_share(const struct record *row, char text[CELL]);
 const char *ctn_cell_spread(const struct record *row, char text[CELL]);
-/* "host", or the device's number in the run. */
+/* "host", or the device's number. */
 const char *ctn_cell_place(const struct record *row, char text[CELL]);
 
 /* bench_table.c */

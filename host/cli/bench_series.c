@@ -22,12 +22,16 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+void ctn_series_sort(double *values, size_t count) {
+  qsort(values, count, sizeof *values, by_value);
+}
+
 double ctn_series_quantile(const struct bench_series *series, double share) {
   const size_t count = (size_t)series->count;
   double *sorted = count > 0 ? malloc(count * sizeof *sorted) : NULL;
   if (!sorted) return NAN;
   memcpy(sorted, series->values, count * sizeof *sorted);
-  qsort(sorted, count, sizeof *sorted, by_value);
+  ctn_series_sort(sorted, count);
   const double place = share * (double)(count - 1);
   const size_t below = (size_t)place, above = below + 1 < count ? below + 1 : below;
   const double value = sorted[below] + (place - (double)below) * (sorted[above] - sorted[below]);

@@ -13,7 +13,7 @@ static void print_places(const struct run *run) {
     if (i == 0) {
       printf("host  %s%s%s\n", run->processor, *run->processor ? ": " : "", place->instructions);
     } else {
-      printf("%-4d  %s, %s (%s)\n", i, place->name, place->type, place->platform);
+      printf("%-4lld  %s, %s (%s)\n", (long long)place->index, place->name, place->type, place->platform);
     }
     printf("      at most %s GFLOP/s%s%s%s; reads %s GB/s\n", ctn_cell_number(place->peak_gflops, peak),
            i && *place->instructions ? " (" : "", i ? place->instructions : "", i && *place->instructions ? ")" : "",

@@ -18,6 +18,10 @@ const char *ctn_cell_time(double seconds, char text[CELL]) {
 
 const char *ctn_cell_number(double value, char text[CELL]) {
   if (!isfinite(value)) return "-";
+  if (value < 0.0005) {
+    snprintf(text, CELL, "%.0e", value);
+    return text;
+  }
   snprintf(text, CELL, "%.*f", value < 0.0995 ? 3 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value);
   return text;
 }
@@ -63,6 +67,6 @@ const char *ctn_cell_spread(const struct record *row, char text[CELL]) {
 
 const char *ctn_cell_place(const struct record *row, char text[CELL]) {
   if (row->place <= 0) return row->place ? "?" : "host";
-  snprintf(text, CELL, "%d", row->place);
+  snprintf(text, CELL, "%lld", (long long)row->index);
   return text;
 }

@@ -198,14 +198,14 @@ static void wait_seconds(double seconds) {
 
 /* Started with more rounds than anybody waits for, and interrupted after so many seconds: the rows that it kept. */
 static size_t interrupt_after(double seconds, const char *folder, const char *json) {
-  char *out = join_path(folder, "out");
+  char *out = join_path(folder, "out"), *csv = join_path(folder, "bench.csv");
   remove(json);
   const pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
     if (!freopen(out, "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(127);
     execl(CLATTN_TOOL, CLATTN_TOOL, "bench", "prefill", "--path", "cpu", "--seq", "32", "--repeats", "10000", "--json", json,
-          (char *)NULL);
+          "--csv", csv, (char *)NULL);
     _exit(127);
   }
   for (int i = 0; i < 600 && !file_exists(json); i++)
@@ -219,8 +219,14 @@ static size_t interrupt_after(double seconds, const char *folder, const char *js
   json_t *rows = read_rows(json);
   const size_t count = json_array_size(rows);
   json_decref(rows);
-  char *text = read_whole(out, NULL);
+  char *text = read_whole(out, NULL), *lines = read_whole(csv, NULL);
   assert_non_null(strstr(text, "interrupted: "));
+  size_t finished = 0;
+  for (const char *line = strstr(lines, ",ok,"); line; line = strstr(line + 1, ",ok,"))
+    finished++;
+  assert_int_equal(finished, count);
+  free(lines);
+  free(csv);
   free(text);
   free(out);
   return count;
