@@ -25,6 +25,8 @@ static const struct word paths[] = {{"auto", CLATTN_PATH_AUTO},           {"fuse
 static const struct word products[] = {
     {"auto", CLATTN_PRODUCT_AUTO}, {"own", CLATTN_PRODUCT_OWN}, {"clblast", CLATTN_PRODUCT_CLBLAST}, {NULL, 0}};
 
+static const struct word widths[] = {{"0", 0}, {"8", 8}, {"16", 16}, {NULL, 0}};
+
 static const char context_help[] =
     "  --device SPEC         an index of `clattn devices`, or gpu, cpu, accelerator, host (no OpenCL),\n"
     "                        or a part of a device's or platform's name\n"
@@ -33,6 +35,7 @@ static const char context_help[] =
 static const char plan_help[] =
     "  --path PATH           auto, fused or staged (OpenCL), cpu (host threads), reference (float64, slow);\n"
     "  --product WHO         who multiplies matrices on the device: auto, own, clblast\n"
+    "  --vector-width N      lanes of CPU devices' kernels: 8, 16, or 0 for what the device reports (default)\n"
     "  --no-host             never fall back to the host's processor\n";
 static const char environment_help[] =
     "Environment: CLATTN_DEVICE (as --device), CLATTN_KERNEL_DIR (a folder that replaces the built-in kernels),\n"
@@ -90,6 +93,12 @@ static int resolve(struct args *args, const struct command *command) {
     }
     common->plan.product = (clattn_product)value;
   }
+  if (args->vector_width) {
+    if (!look_up(widths, args->vector_width, &value)) {
+      return ctn_fail_usage(command->name, "--vector-width: %s is none of 0, 8, 16", args->vector_width);
+    }
+    common->plan.vector_width = value;
+  }
   if (args->threads) {
     char *end = NULL;
     errno = 0;
@@ -135,6 +144,7 @@ int ctn_args_parse(struct args *args, const struct command *command, int argc, c
                                                POPT_TABLEEND};
   const struct poptOption plan_options[] = {{"path", 0, POPT_ARG_STRING, &args->path, 0, NULL, NULL},
                                             {"product", 0, POPT_ARG_STRING, &args->product, 0, NULL, NULL},
+                                            {"vector-width", 0, POPT_ARG_STRING, &args->vector_width, 0, NULL, NULL},
                                             {"no-host", 0, POPT_ARG_NONE, &no_host, 0, NULL, NULL},
                                             POPT_TABLEEND};
   const struct poptOption json_options[] = {{"json", 0, POPT_ARG_NONE, &json, 0, NULL, NULL}, POPT_TABLEEND};
@@ -178,6 +188,7 @@ void ctn_args_clear(struct args *args) {
   free(args->device);
   free(args->path);
   free(args->product);
+  free(args->vector_width);
   free(args->threads);
   memset(args, 0, sizeof *args);
 }

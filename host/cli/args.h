@@ -11,7 +11,7 @@
 /* Which shared options a command takes; combine with |. --help is always there. */
 enum {
   ARGS_CONTEXT = 1, /* --device, --threads, --verbose */
-  ARGS_PLAN = 2,    /* --path, --product, --no-host */
+  ARGS_PLAN = 2,    /* --path, --product, --vector-width, --no-host */
   ARGS_JSON = 4     /* --json */
 };
 
@@ -46,7 +46,7 @@ struct args {
   const char **operands;
   int operand_count;
   poptContext popt;
-  char *device, *path, *product, *threads; /* as given; behind common */
+  char *device, *path, *product, *vector_width, *threads; /* as given; behind common */
 };
 
 /*

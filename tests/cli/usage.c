@@ -77,6 +77,7 @@ static void wrong_usage_exits_with_2(void **state) {
       {{"run", INPUT, "-o", "/nowhere/out", "--outputs", "out,"}, "run", "'' is none of out, lse"},
       {{"run", INPUT, "-o", "/nowhere/out", "--path", "quick"}, "run", "--path: quick is none of"},
       {{"run", INPUT, "-o", "/nowhere/out", "--product", "mine"}, "run", "--product: mine is none of"},
+      {{"run", INPUT, "-o", "/nowhere/out", "--vector-width", "4"}, "run", "--vector-width: 4 is none of 0, 8, 16"},
       {{"run", INPUT, "-o", "/nowhere/out", "--threads", "many"}, "run", "--threads: many is no number"},
       {{"run", INPUT, "-o", "/nowhere/out", "--threads", "-1"}, "run", "--threads: -1 is no number"},
       {{"run", INPUT, "-o", "/nowhere/out", "--device", ""}, "run", "--device: empty"},
