@@ -11,6 +11,9 @@
  * Excluded keys have score -inf and weight -0.0; a block of v that holds NaN or infinity takes the loop that leaves them out. Blocks
  * outside every row's range are not visited. Late rows, which attend most under a causal mask, are handed out first.
  *
+ * Where a device limits the turns of loops (host/opencl/loops.h), the keys are taken in several launches, each those from first_key on and before
+ * last_key; between launches maximum, sum, seen and total lie in `carry`. One launch does it all elsewhere.
+ *
  * Local memory: TILE * (TILE + 1) + 2 * DEPTH * (TILE + 1) + TILE * CHUNK floats and 7 values a row: 26 kB at CHUNK 128.
  * Local (SIDE * SIDE, 1, 1); global (tiles * chunks, kv_heads, batch) in work-groups.
  */
@@ -30,6 +33,10 @@
 #define COLUMNS (CHUNK / SIDE) /* of a work-item */
 #define SHARE (TILE / 2)       /* keys of a row that each of its two work-items takes in the softmax */
 
+/* What this launch does with the state in carry, floats: TILE * CHUNK + 3 * TILE a work-group. */
+#define CARRY_IN 1  /* begins with it */
+#define CARRY_OUT 2 /* leaves it there, and no results */
+
 /* tile[t][line] for rows that start at starts[line]: as tile_load, with the pairs' scattered rows of q. */
 inline void load_pairs(__local float *tile, const __global storage *q, const __local long *starts, long first, long terms,
                        int item) {
@@ -46,7 +53,8 @@ __kernel __attribute__((reqd_work_group_size(SIDE * SIDE, 1, 1))) void fused(
     const __global long *cu_kv, const long cu_kv_offset, const __global mask_storage *mask, const long mask_offset,
     const __global float *sinks, const long sinks_offset, const __global float *alibi_slopes, const long alibi_offset,
     __global storage *out, const long out_offset, __global float *lse, const long lse_offset, const int write_out,
-    const int write_lse, const ulong seed, const ulong dropout_offset) {
+    const int write_lse, const ulong seed, const ulong dropout_offset, const long first_key, const long last_key,
+    __global float *carry, const long carry_offset, const int carrying) {
   __local float weights[TILE * TILE_PITCH]; /* scores, then weights: [row][key] */
   __local float tile_q[DEPTH * TILE_PITCH];
   __local float tile_k[DEPTH * TILE_PITCH];
@@ -69,17 +77,22 @@ __kernel __attribute__((reqd_work_group_size(SIDE * SIDE, 1, 1))) void fused(
   if (turn >= tiles) return; /* outside a packed sequence: the whole work-group */
   const long n0 = (tiles - 1 - turn) * TILE;
 
+  carry += carry_offset +
+           ((b * (long)get_num_groups(1) + kv_head) * (long)get_num_groups(0) + (long)get_group_id(0)) * (TILE * CHUNK + 3 * TILE);
+  __global float *rows = carry + TILE * CHUNK;
+  const bool resumes = (carrying & CARRY_IN) != 0;
+
   /* Rows past the last pair repeat it and are not stored. */
   if (item < TILE) {
     const long n = min(n0 + item, pairs - 1), i = n / p.group, h = kv_head * p.group + (n - i * p.group);
     long from, to;
     key_range(p, s, i, i, &from, &to);
-    low[item] = (int)from;
-    high[item] = (int)to;
+    low[item] = (int)max(from, first_key);
+    high[item] = (int)min(to, last_key);
     starts[item] = q_offset + b * p.q.batch + h * p.q.head + (s.q_first + i) * p.q.row;
-    maximum[item] = LOWEST;
-    sum[item] = 0.0f;
-    seen[item] = 0;
+    maximum[item] = resumes ? rows[item] : LOWEST;
+    sum[item] = resumes ? rows[TILE + item] : 0.0f;
+    seen[item] = resumes ? rows[2 * TILE + item] != 0.0f : 0;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   int some_low = INT_MAX, some_high = 0;
@@ -102,13 +115,14 @@ __kernel __attribute__((reqd_work_group_size(SIDE * SIDE, 1, 1))) void fused(
   const long v_start = v_offset + b * p.v.batch + kv_head * p.v.head + s.kv_first * p.v.row + e0;
   float total[PATCH][COLUMNS];
   for (int r = 0; r < PATCH; r++) {
-    for (int c = 0; c < COLUMNS; c++) total[r][c] = 0.0f;
+    for (int c = 0; c < COLUMNS; c++) total[r][c] = resumes ? carry[(r * COLUMNS + c) * SIDE * SIDE + item] : 0.0f;
   }
 
   for (int j0 = some_low; j0 < some_high; j0 += TILE) {
     const int count = min(TILE, some_high - j0);
     /* Scores. */
-    float patch[PATCH][PATCH];
+    float4 patch[PATCH];
+    float scores[PATCH * PATCH];
     patch_clear(patch);
     for (long d = 0; d < p.head_dim; d += DEPTH) {
       load_pairs(tile_q, q, starts, d, p.head_dim, item);
@@ -119,19 +133,21 @@ __kernel __attribute__((reqd_work_group_size(SIDE * SIDE, 1, 1))) void fused(
       /* Pieces of FLUSH terms are added up where the score will lie; each work-item has its own places. */
       const long rest = d + DEPTH;
       if (rest < p.head_dim && rest % FLUSH == 0) {
+        patch_spread(scores, patch);
         for (int r = 0; r < PATCH; r++) {
           for (int c = 0; c < PATCH; c++) {
             __local float *place = weights + (r * SIDE + row) * TILE_PITCH + c * SIDE + column;
-            *place = rest > FLUSH ? *place + patch[r][c] : patch[r][c];
+            *place = rest > FLUSH ? *place + scores[r * PATCH + c] : scores[r * PATCH + c];
           }
         }
         patch_clear(patch);
       }
     }
+    patch_spread(scores, patch);
     for (int r = 0; r < PATCH; r++) {
       for (int c = 0; c < PATCH; c++) {
         __local float *place = weights + (r * SIDE + row) * TILE_PITCH + c * SIDE + column;
-        *place = (p.head_dim > FLUSH ? *place + patch[r][c] : patch[r][c]) * p.scale;
+        *place = (p.head_dim > FLUSH ? *place + scores[r * PATCH + c] : scores[r * PATCH + c]) * p.scale;
       }
     }
     if (item == 0) not_finite = 0;
@@ -224,6 +240,18 @@ __kernel __attribute__((reqd_work_group_size(SIDE * SIDE, 1, 1))) void fused(
       for (int c = 0; c < COLUMNS; c++) total[r][c] = fma(total[r][c], shrink, sums[c]);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+  }
+
+  if (carrying & CARRY_OUT) {
+    if (item < TILE) {
+      rows[item] = maximum[item];
+      rows[TILE + item] = sum[item];
+      rows[2 * TILE + item] = seen[item] != 0 ? 1.0f : 0.0f;
+    }
+    for (int r = 0; r < PATCH; r++) {
+      for (int c = 0; c < COLUMNS; c++) carry[(r * COLUMNS + c) * SIDE * SIDE + item] = total[r][c];
+    }
+    return;
   }
 
   for (int r = 0; r < PATCH; r++) {

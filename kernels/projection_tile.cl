@@ -17,15 +17,17 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void projection(
   const long b = (long)get_group_id(2);
   const long s0 = (long)get_group_id(1) * TILE, f0 = (long)get_group_id(0) * TILE;
 
-  float total[PATCH][PATCH];
+  float4 total[PATCH];
   tile_product_nt(total, tile_x, tile_w, x, x_offset + b * x_layout.batch + s0 * x_layout.row, x_layout.row, length - s0, weight,
                   weight_offset + f0 * in_features, in_features, features - f0, in_features, row, column);
+  float values[PATCH * PATCH];
+  patch_spread(values, total);
   for (int r = 0; r < PATCH; r++) {
     const long s = s0 + r * SIDE + row;
     for (int c = 0; c < PATCH; c++) {
       const long f = f0 + c * SIDE + column;
       if (s < length && f < features) {
-        float value = total[r][c];
+        float value = values[r * PATCH + c];
         if (has_bias) value += load(bias, bias_offset + f);
         const long h = f / head_dim, d = f - h * head_dim;
         const long place = b * out_layout.batch + h * out_layout.head + s * out_layout.row + d;

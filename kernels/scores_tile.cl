@@ -26,17 +26,19 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void scores(
   key_range(p, s, i0, min(i0 + TILE, chunk.row + chunk.rows) - 1, &low, &high);
   if (!complete && (j0 >= high || j0 + TILE <= low)) return;
 
-  float total[PATCH][PATCH];
+  float4 total[PATCH];
   tile_product_nt(total, tile_q, tile_k, q, q_offset + b * p.q.batch + h * p.q.head + (s.q_first + i0) * p.q.row, p.q.row,
                   s.q_rows - i0, k, k_offset + b * p.k.batch + h / p.group * p.k.head + (s.kv_first + j0) * p.k.row, p.k.row,
                   s.kv_rows - j0, p.head_dim, row, column);
+  float values[PATCH * PATCH];
+  patch_spread(values, total);
   for (int r = 0; r < PATCH; r++) {
     const long i = i0 + r * SIDE + row;
     for (int c = 0; c < PATCH; c++) {
       const long j = j0 + c * SIDE + column;
       if (i < chunk.row + chunk.rows && j < p.kv_len) {
         const bool outside = i >= s.q_rows || j >= s.kv_rows;
-        raw[panel_index(raw_panel, p, bh, i) + j] = outside ? 0.0f : p.scale * total[r][c];
+        raw[panel_index(raw_panel, p, bh, i) + j] = outside ? 0.0f : p.scale * values[r * PATCH + c];
       }
     }
   }

@@ -14,18 +14,18 @@
 
 #define EXCLUDED_WEIGHT 0x80000000u /* the bits of -0.0f */
 
+inline float4 fma_attended(float weight, float4 value, float4 sum) {
+  return as_uint(weight) != EXCLUDED_WEIGHT ? fma((float4)(weight), value, sum) : sum;
+}
+
 /* As patch_multiply, leaving out excluded weights. */
-inline void patch_multiply_attended(float part[PATCH][PATCH], const __local float *a, const __local float *b, int row,
-                                    int column) {
+inline void patch_multiply_attended(float4 part[PATCH], const __local float *a, const __local float *b, int row, int column) {
   for (int t = 0; t < DEPTH; t++) {
-    for (int r = 0; r < PATCH; r++) {
-      const float weight = a[t * TILE_PITCH + r * SIDE + row];
-      const bool attended = as_uint(weight) != EXCLUDED_WEIGHT;
-      for (int c = 0; c < PATCH; c++) {
-        const float sum = fma(weight, b[t * TILE_PITCH + c * SIDE + column], part[r][c]);
-        part[r][c] = attended ? sum : part[r][c];
-      }
-    }
+    const float4 x = patch_line(a + t * TILE_PITCH + row), y = patch_line(b + t * TILE_PITCH + column);
+    part[0] = fma_attended(x.x, y, part[0]);
+    part[1] = fma_attended(x.y, y, part[1]);
+    part[2] = fma_attended(x.z, y, part[2]);
+    part[3] = fma_attended(x.w, y, part[3]);
   }
 }
 
@@ -49,7 +49,7 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void values(
   long low, high;
   key_range(p, s, i0, i0 + min(rows, (long)TILE) - 1, &low, &high);
 
-  float total[PATCH][PATCH], part[PATCH][PATCH];
+  float4 total[PATCH], part[PATCH];
   patch_clear(total);
   patch_clear(part);
   for (long j0 = low / DEPTH * DEPTH; j0 < high; j0 += DEPTH) {
@@ -79,13 +79,15 @@ __kernel __attribute__((reqd_work_group_size(SIDE, SIDE, 1))) void values(
   }
   patch_flush(total, part);
 
+  float results[PATCH * PATCH];
+  patch_spread(results, total);
   for (int r = 0; r < PATCH; r++) {
     const long i = i0 + r * SIDE + row;
     for (int c = 0; c < PATCH; c++) {
       const long e = e0 + c * SIDE + column;
       if (i - i0 < rows && e < p.head_dim_v) {
         const long place = b * p.out.batch + h * p.out.head + (s.q_first + i) * p.out.row + e;
-        store(out, out_offset + place, total[r][c]);
+        store(out, out_offset + place, results[r * PATCH + c]);
       }
     }
   }

@@ -5,6 +5,9 @@
 
 #include "checked.h"
 
+/* Both kernels count keys, and a block past the last, in an int. */
+enum { MOST_KEYS = INT32_MAX - 1024 };
+
 bool ctn_fused_refuse(const struct request *request, struct text *reason) {
   static const enum tensor stages[] = {T_SCORES_RAW, T_SCORES_SOFTCAPPED, T_SCORES_MASKED, T_WEIGHTS};
   for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++) {
@@ -13,7 +16,13 @@ bool ctn_fused_refuse(const struct request *request, struct text *reason) {
       return true;
     }
   }
-  return ctn_refuse_without_device(request, reason) || ctn_refuse_sizes(request, reason);
+  if (ctn_refuse_without_device(request, reason) || ctn_refuse_sizes(request, reason)) return true;
+  const int64_t kv_len = request->problem->as.attention.kv_len;
+  if (kv_len > MOST_KEYS) {
+    ctn_text_printf(reason, "kv_len is %lld, and a fused pass counts up to %d keys", (long long)kv_len, MOST_KEYS);
+    return true;
+  }
+  return false;
 }
 
 double ctn_fused_work(const struct request *request) {
@@ -22,8 +31,7 @@ double ctn_fused_work(const struct request *request) {
 }
 
 size_t ctn_fused_workspace(const void *state) {
-  (void)state;
-  return 0;
+  return ((const struct fused *)state)->carry;
 }
 
 void ctn_fused_release(void *state) {
@@ -33,8 +41,21 @@ void ctn_fused_release(void *state) {
   free(s);
 }
 
-clattn_status ctn_fused_enqueue(void *state, const struct call *call, clattn_error *error) {
-  const struct fused *s = state;
+/* fused_tile.cl: CARRY_... */
+enum { CARRY_IN = 1, CARRY_OUT = 2 };
+
+/* The keys from first on, a step of them, and the state between launches. */
+static void argue_range(struct arguments *arguments, const struct fused *s, const struct call *call, int64_t first) {
+  const int64_t kv_len = s->problem->as.attention.kv_len;
+  const bool last = kv_len - first <= s->step;
+  ctn_argument_long(arguments, first);
+  ctn_argument_long(arguments, last ? kv_len : first + s->step);
+  /* One launch does not touch it. */
+  ctn_argument_slice(arguments, s->carry != 0 ? call->workspace : (struct slice){call->tensor[T_Q].memory, 0}, sizeof(float));
+  ctn_argument_int(arguments, (first > 0 ? CARRY_IN : 0) | (last ? 0 : CARRY_OUT));
+}
+
+static clattn_status launch(const struct fused *s, const struct call *call, int64_t first, bool last, clattn_error *error) {
   const struct attention *a = &s->problem->as.attention;
   const struct attention_parameters parameters = ctn_attention_parameters(a, call->out);
   struct arguments arguments;
@@ -53,6 +74,7 @@ clattn_status ctn_fused_enqueue(void *state, const struct call *call, clattn_err
   ctn_argument_int(&arguments, s->problem->tensor[T_LSE].used);
   ctn_argument_long(&arguments, (int64_t)call->dropout_seed);
   ctn_argument_long(&arguments, (int64_t)call->dropout_offset);
+  if (s->step != 0) argue_range(&arguments, s, call, first);
   for (int i = 0; i < 3; i++) {
     if (s->local[i] != 0) ctn_argument(&arguments, NULL, s->local[i]);
   }
@@ -66,5 +88,15 @@ clattn_status ctn_fused_enqueue(void *state, const struct call *call, clattn_err
   const int64_t chunks = s->chunk > 0 ? ctn_ceil_div(a->head_dim_v, s->chunk) : 1;
   const int64_t tiles = ctn_ceil_div(ctn_ceil_div(a->q_len * a->group, s->tile), ctn_max(s->groups, 1));
   const size_t global[3] = {(size_t)(tiles * chunks) * s->work_items, (size_t)a->kv_heads, (size_t)a->batch};
-  return ctn_chain_kernel(call->chain, s->kernel, "fused", 3, global, local, true, error);
+  return ctn_chain_kernel(call->chain, s->kernel, "fused", 3, global, local, last, error);
+}
+
+clattn_status ctn_fused_enqueue(void *state, const struct call *call, clattn_error *error) {
+  const struct fused *s = state;
+  const int64_t kv_len = s->problem->as.attention.kv_len, step = s->step != 0 ? s->step : kv_len;
+  clattn_status status = CLATTN_OK;
+  for (int64_t first = 0; first < kv_len && status == CLATTN_OK; first += step) {
+    status = launch(s, call, first, kv_len - first <= step, error);
+  }
+  return status;
 }

@@ -14,6 +14,8 @@ struct fused {
   int64_t block;     /* vector family: keys at a time */
   int64_t chunk;     /* value columns that a work-group computes; 0: all */
   size_t work_items; /* of a work-group */
+  int64_t step;      /* keys of a launch; 0: all in one, and the kernel has no arguments for a range */
+  size_t carry;      /* bytes of workspace in which launches hand on their state */
   size_t local[3];   /* dynamic local memory of the last three arguments, in bytes; 0: the kernel has no such argument */
 };
 

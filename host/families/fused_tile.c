@@ -3,9 +3,10 @@
 
 #include "checked.h"
 #include "fused.h"
+#include "loops.h"
 
 /* kernels/fused_tile.cl and common/product_tile.clh. */
-enum { SIDE = 8, TILE = 32, DEPTH = 16, LARGEST_CHUNK = 128 };
+enum { SIDE = 8, PATCH = 4, TILE = 32, DEPTH = 16, FLUSH = 256, LARGEST_CHUNK = 128 };
 
 /* Value columns of a work-group: a multiple of 32, so that few programs are made. */
 static int64_t chunk_of(const struct attention *a) {
@@ -15,6 +16,59 @@ static int64_t chunk_of(const struct attention *a) {
 static size_t local_bytes(const struct attention *a) {
   const size_t floats = TILE * (TILE + 1) + 2 * DEPTH * (TILE + 1) + TILE * (size_t)chunk_of(a);
   return floats * sizeof(float) + TILE * (size_t)(8 + 6 * 4 + 4 * 4);
+}
+
+/* Turns of a loop whose body makes `inside`, with its end. */
+static int64_t loop(int64_t turns, int64_t inside) {
+  return turns * (inside + 1) + 1;
+}
+
+/* Turns that a work-item's loops make at most for one block of keys, as they are written in the kernel; compilers unroll some.
+ */
+static int64_t block_turns(const struct attention *a) {
+  const int64_t columns = chunk_of(a) / SIDE, place = loop(PATCH, loop(PATCH, 0));
+  const int64_t load = loop(TILE * DEPTH / (SIDE * SIDE), 0);
+  const int64_t scores =
+      loop(ctn_ceil_div(a->head_dim, DEPTH), 2 * load + loop(DEPTH, 0)) + a->head_dim / FLUSH * place + place;
+  const int64_t softmax = loop(TILE / 2, 0) + loop(TILE / 2, a->dropout > 0 ? loop(10, 0) : 0);
+  const int64_t values = loop(PATCH, loop(columns, 0) + loop(TILE, loop(columns, 0)) + loop(columns, 0));
+  return 1 + scores + softmax + loop(TILE * chunk_of(a) / (SIDE * SIDE), 0) + values;
+}
+
+/* Those outside of the loop over the blocks: ranges, the state read, the state or the results written; and its end. */
+static int64_t other_turns(const struct attention *a) {
+  return loop(TILE, 0) + 2 * loop(PATCH, loop(chunk_of(a) / SIDE, 0)) + 1;
+}
+
+/* Keys of a launch: all, or as many blocks as the device lets loops turn for; 0 where that is none. */
+static int64_t step_of(const struct request *request) {
+  const struct attention *a = &request->problem->as.attention;
+  const int64_t turns = ctn_ceil_div(a->kv_len, TILE) * block_turns(a) + other_turns(a);
+  const int64_t limit = ctn_loop_limit(request->runtime, turns);
+  return turns <= limit ? a->kv_len : ctn_max(0, (limit - other_turns(a)) / block_turns(a)) * TILE;
+}
+
+static int64_t groups_of(const struct attention *a) {
+  return ctn_ceil_div(a->q_len * a->group, TILE) * ctn_ceil_div(a->head_dim_v, chunk_of(a)) * a->kv_heads * a->batch;
+}
+
+/* The state of a work-group between launches: its totals, and maximum, sum and seen of its rows. */
+static size_t group_bytes(const struct attention *a) {
+  return (size_t)(TILE * chunk_of(a) + 3 * TILE) * sizeof(float);
+}
+
+static bool refuse_steps(const struct request *request, struct text *reason) {
+  const struct attention *a = &request->problem->as.attention;
+  const int64_t step = step_of(request);
+  if (step == 0) return ctn_refuse_loops(request, block_turns(a) + other_turns(a), reason);
+  const uint64_t limit = request->runtime->device.info.max_allocation;
+  const uint64_t group = group_bytes(a);
+  if (step == a->kv_len || (uint64_t)groups_of(a) <= limit / group) return false;
+  ctn_text_printf(
+      reason,
+      "the device ends loops early, and the state between launches of %lld keys needs more than its largest buffer, %llu bytes",
+      (long long)step, (unsigned long long)limit);
+  return true;
 }
 
 static bool refuse(const struct request *request, struct text *reason) {
@@ -30,7 +84,7 @@ static bool refuse(const struct request *request, struct text *reason) {
     ctn_text_printf(reason, "a vector width was asked for, and work-items are scalar here");
     return true;
   }
-  return false;
+  return refuse_steps(request, reason);
 }
 
 /* On a device with wide vectors these scalar work-items run many times slower than the vector family. */
@@ -48,6 +102,8 @@ static clattn_status prepare(void **state, const struct request *request, clattn
   s->tile = TILE;
   s->chunk = chunk_of(a);
   s->work_items = (size_t)SIDE * SIDE;
+  s->step = step_of(request);
+  if (s->step < a->kv_len) s->carry = (size_t)groups_of(a) * group_bytes(a);
   struct specialisation spec = {0};
   ctn_define(&spec, "DTYPE", ctn_dtype_macro(a->dtype));
   ctn_define(&spec, "MASK", ctn_dtype_macro(a->mask_dtype));
@@ -68,6 +124,9 @@ static void describe(const void *state, struct text *text) {
   const struct fused *s = state;
   ctn_text_printf(text, "tiles: %d (row, head) pairs x %d keys x %lld value columns, %d work-items\n", TILE, TILE,
                   (long long)s->chunk, SIDE * SIDE);
+  if (s->carry != 0) {
+    ctn_text_printf(text, "launches: %lld keys each, because the device ends loops early\n", (long long)s->step);
+  }
 }
 
 const struct family ctn_family_fused_tile = {

@@ -9,7 +9,9 @@ struct merging {
 };
 
 static bool refuse(const struct request *request, struct text *reason) {
-  return ctn_refuse_without_device(request, reason) || ctn_refuse_sizes(request, reason);
+  const int64_t turns = 2 * (request->problem->as.merge.parts + 1);
+  return ctn_refuse_without_device(request, reason) || ctn_refuse_sizes(request, reason) ||
+         ctn_refuse_loops(request, turns, reason);
 }
 
 static double cost(const struct request *request) {

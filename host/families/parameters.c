@@ -2,6 +2,7 @@
 #include "parameters.h"
 
 #include "half.h"
+#include "loops.h"
 
 _Static_assert(sizeof(struct attention_parameters) == (4 * 3 + 15) * 8 + 10 * 4, "no padding: kernels see the same struct");
 
@@ -89,4 +90,12 @@ bool ctn_refuse_sizes(const struct request *request, struct text *reason) {
     }
   }
   return false;
+}
+
+bool ctn_refuse_loops(const struct request *request, int64_t turns, struct text *reason) {
+  const int64_t limit = ctn_loop_limit(request->runtime, turns);
+  if (turns <= limit) return false;
+  ctn_text_printf(reason, "the loops of one work-item would turn %lld times, the device ends them after %lld", (long long)turns,
+                  (long long)limit);
+  return true;
 }

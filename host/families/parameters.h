@@ -39,6 +39,8 @@ long ctn_dtype_macro(clattn_dtype dtype);
 
 /* Whether a tensor of the problem is larger than the device's largest buffer; then with the reason. */
 bool ctn_refuse_sizes(const struct request *request, struct text *reason);
+/* Whether the device would end the loops of a work-item that turn so often in all; then with the reason. */
+bool ctn_refuse_loops(const struct request *request, int64_t turns, struct text *reason);
 bool ctn_refuse_without_device(const struct request *request, struct text *reason);
 
 #endif

@@ -1,15 +1,28 @@
 /* Choosing a matrix product for a device. */
 #include "product.h"
 
+#include "checked.h"
+#include "loops.h"
 #include "parameters.h"
 
 /* As the kernels' defaults: PATCH and DEPTH of common/product_tile.clh, ROWS of common/product_vector.clh. */
-enum { PATCH = 4, VECTOR_ROWS = 96, VECTOR_LOCAL_MEMORY = 96 * 1024, VECTOR_MINIMUM_WIDTH = 8 };
+enum { PATCH = 4, DEPTH = 16, VECTOR_ROWS = 96, VECTOR_LOCAL_MEMORY = 96 * 1024, VECTOR_MINIMUM_WIDTH = 8 };
 
 /* Vector kernels suit devices whose work-items are not vectorised for them: those that report wide native vectors. A GPU-style
- * device that is of type CPU (llvmpipe) reports 1 and takes tiles. */
+ * device that is of type CPU (llvmpipe) reports 1 and takes tiles. One work-item does much there, and nobody counts its turns.
+ */
 bool ctn_wide_vectors(const struct request *request) {
-  return request->runtime->device.info.native_float_width >= VECTOR_MINIMUM_WIDTH || request->options.vector_width != 0;
+  const bool wanted =
+      request->runtime->device.info.native_float_width >= VECTOR_MINIMUM_WIDTH || request->options.vector_width != 0;
+  return wanted && ctn_loop_limit(request->runtime, INT64_MAX) == INT64_MAX;
+}
+
+bool ctn_refuse_vectors(const struct request *request, struct text *reason) {
+  if (request->options.vector_width == 0 || ctn_wide_vectors(request)) return false;
+  ctn_text_printf(reason,
+                  "a vector width was asked for, whose kernels have long loops, and the device ends loops after %lld turns",
+                  (long long)ctn_loop_limit(request->runtime, INT64_MAX));
+  return true;
 }
 
 long ctn_vector_width(const struct request *request) {
@@ -39,6 +52,14 @@ struct product ctn_product_choose(const struct request *request, enum product_ki
     product.local[0] = product.local[1] = (size_t)product.side;
   }
   return product;
+}
+
+/* kernels/common/product_tile.clh: for each DEPTH terms two loads of a tile, the terms, the loop itself; each loop's end is a
+ * turn. The rest is the loops over a patch when it is stored. CLBlast gets few terms at a time (gemm.c). */
+int64_t ctn_product_turns(const struct product *product, int64_t terms) {
+  if (product->kind != PRODUCT_TILE) return 0;
+  const int64_t load = PATCH * DEPTH / product->side + 1;
+  return ctn_ceil_div(terms, DEPTH) * (2 * load + DEPTH + 2) + 64;
 }
 
 void ctn_product_define(const struct product *product, clattn_dtype dtype, struct specialisation *spec) {

@@ -15,12 +15,17 @@ struct product {
   long side, vector;     /* macros SIDE and VEC */
 };
 
-/* Whether one work-item with explicit vectors suits the device, and the width to use: the options', or the device's. */
+/* Whether one work-item with explicit vectors suits the device, which must not end loops early, and the width to use: the
+ * options', or the device's. */
 bool ctn_wide_vectors(const struct request *request);
 long ctn_vector_width(const struct request *request);
 
 /* The default for the device, or what the options force. */
 enum product_kind ctn_product_kind(const struct request *request);
+/* Turns that the loops of a work-item make at most over a sum of so many terms, for ctn_refuse_loops. */
+int64_t ctn_product_turns(const struct product *product, int64_t terms);
+/* Whether vectors are asked for that the device cannot take, because it ends loops early; then with the reason. */
+bool ctn_refuse_vectors(const struct request *request, struct text *reason);
 /* Sizes for the kind, from the device's capabilities: never asks for more work-items or local memory than there is. */
 struct product ctn_product_choose(const struct request *request, enum product_kind kind);
 /* Adds DTYPE and the product's macros. */

@@ -56,9 +56,29 @@ static bool refuse_clblast(const struct request *request, struct text *reason) {
   return refusal != NULL;
 }
 
+static enum product_kind choose_kind(const struct request *request) {
+  enum product_kind kind = ctn_product_kind(request);
+  if (kind == PRODUCT_CLBLAST && request->options.product != CLATTN_PRODUCT_CLBLAST) {
+    struct text ignored = {0};
+    if (refuse_clblast(request, &ignored)) {
+      struct request own = *request;
+      own.options.product = CLATTN_PRODUCT_OWN;
+      kind = ctn_product_kind(&own);
+    }
+    ctn_text_free(&ignored);
+  }
+  return kind;
+}
+
 static bool refuse(const struct request *request, struct text *reason) {
-  return ctn_refuse_without_device(request, reason) || ctn_refuse_sizes(request, reason) ||
-         (request->options.product == CLATTN_PRODUCT_CLBLAST && refuse_clblast(request, reason));
+  const struct projection *p = &request->problem->as.projection;
+  if (ctn_refuse_without_device(request, reason) || ctn_refuse_sizes(request, reason)) return true;
+  if (request->options.product == CLATTN_PRODUCT_CLBLAST && refuse_clblast(request, reason)) return true;
+  if (ctn_refuse_vectors(request, reason)) return true;
+  const struct product product = ctn_product_choose(request, choose_kind(request));
+  /* CLBlast: the loop of widen.cl. */
+  const int64_t turns = product.kind == PRODUCT_CLBLAST ? p->in_features + 1 : ctn_product_turns(&product, p->in_features);
+  return ctn_refuse_loops(request, turns, reason);
 }
 
 static double cost(const struct request *request) {
@@ -87,20 +107,6 @@ static void size_segments(struct projecting *s) {
   s->weight = add_segment(s, features(p) * p->in_features);
   s->products = add_segment(s, p->batch * p->length * features(p));
   s->flags = add_segment(s, 1);
-}
-
-static enum product_kind choose_kind(const struct request *request) {
-  enum product_kind kind = ctn_product_kind(request);
-  if (kind == PRODUCT_CLBLAST && request->options.product != CLATTN_PRODUCT_CLBLAST) {
-    struct text ignored = {0};
-    if (refuse_clblast(request, &ignored)) {
-      struct request own = *request;
-      own.options.product = CLATTN_PRODUCT_OWN;
-      kind = ctn_product_kind(&own);
-    }
-    ctn_text_free(&ignored);
-  }
-  return kind;
 }
 
 static int64_t choose_rows(const struct request *request) {

@@ -19,6 +19,46 @@ static int64_t panel_limit(const struct request *request) {
   return ctn_min(PANEL_LIMIT, device);
 }
 
+/* The kind of product: CLBlast where it is wanted and possible. Forced, refuse() has said no already. */
+static enum product_kind choose_kind(const struct request *request) {
+  enum product_kind kind = ctn_product_kind(request);
+  if (kind == PRODUCT_CLBLAST && request->options.product != CLATTN_PRODUCT_CLBLAST) {
+    struct text ignored = {0};
+    if (ctn_staged_clblast_refuse(request, &ignored)) {
+      struct request own = *request;
+      own.options.product = CLATTN_PRODUCT_OWN;
+      kind = ctn_product_kind(&own);
+    }
+    ctn_text_free(&ignored);
+  }
+  return kind;
+}
+
+/* A device with wide native vectors runs one work-item per row: work-item loops and barriers would only cost it. */
+static size_t softmax_items(const clattn_device_info *info) {
+  size_t items = info->native_float_width >= 8 ? 1 : SOFTMAX_ITEMS;
+  while (items > info->max_work_group)
+    items /= 2;
+  return items;
+}
+
+/* Turns that the loops of softmax.cl make at most: three passes, in the last the rounds of Philox; two reductions. */
+static int64_t softmax_turns(const struct request *request) {
+  const struct attention *a = &request->problem->as.attention;
+  const int64_t each = a->dropout > 0 ? 3 + 11 : 3;
+  return ctn_ceil_div(a->kv_len, (int64_t)softmax_items(&request->runtime->device.info)) * each + 64;
+}
+
+static bool refuse_loops(const struct request *request, struct text *reason) {
+  const struct attention *a = &request->problem->as.attention;
+  const struct product product = ctn_product_choose(request, choose_kind(request));
+  int64_t turns = ctn_max(softmax_turns(request), ctn_product_turns(&product, a->head_dim));
+  if (a->outputs & CLATTN_OUTPUT_OUT) turns = ctn_max(turns, ctn_product_turns(&product, a->kv_len));
+  /* widen.cl and values_finish.cl. */
+  if (product.kind == PRODUCT_CLBLAST) turns = ctn_max(turns, ctn_max(ctn_max(a->head_dim, a->head_dim_v), a->kv_len) + 1);
+  return ctn_refuse_loops(request, turns, reason);
+}
+
 static bool refuse(const struct request *request, struct text *reason) {
   const struct attention *a = &request->problem->as.attention;
   if (ctn_refuse_without_device(request, reason) || ctn_refuse_sizes(request, reason)) return true;
@@ -27,7 +67,8 @@ static bool refuse(const struct request *request, struct text *reason) {
                     (unsigned long long)request->runtime->device.info.max_allocation);
     return true;
   }
-  return request->options.product == CLATTN_PRODUCT_CLBLAST && ctn_staged_clblast_refuse(request, reason);
+  if (request->options.product == CLATTN_PRODUCT_CLBLAST && ctn_staged_clblast_refuse(request, reason)) return true;
+  return ctn_refuse_vectors(request, reason) || refuse_loops(request, reason);
 }
 
 static double cost(const struct request *request) {
@@ -54,10 +95,7 @@ static bool size_workspace(struct staged *s, int64_t limit) {
 static clattn_status make_softmax(struct staged *s, clattn_error *error) {
   const struct attention *a = &s->problem->as.attention;
   const clattn_device_info *info = &s->runtime->device.info;
-  /* A device with wide native vectors runs one work-item per row: work-item loops and barriers would only cost it. */
-  s->softmax_items = info->native_float_width >= 8 ? 1 : SOFTMAX_ITEMS;
-  while (s->softmax_items > info->max_work_group)
-    s->softmax_items /= 2;
+  s->softmax_items = softmax_items(info);
   struct specialisation spec = {0};
   ctn_define(&spec, "MASK", ctn_dtype_macro(a->mask_dtype));
   ctn_define(&spec, "ITEMS", (long)s->softmax_items);
@@ -88,21 +126,6 @@ static void release(void *state) {
     if (kernels[i] != NULL) clReleaseKernel(kernels[i]);
   }
   free(s);
-}
-
-/* The kind of product: CLBlast where it is wanted and possible. Forced, refuse() has said no already. */
-static enum product_kind choose_kind(const struct request *request) {
-  enum product_kind kind = ctn_product_kind(request);
-  if (kind == PRODUCT_CLBLAST && request->options.product != CLATTN_PRODUCT_CLBLAST) {
-    struct text ignored = {0};
-    if (ctn_staged_clblast_refuse(request, &ignored)) {
-      struct request own = *request;
-      own.options.product = CLATTN_PRODUCT_OWN;
-      kind = ctn_product_kind(&own);
-    }
-    ctn_text_free(&ignored);
-  }
-  return kind;
 }
 
 static clattn_status prepare(void **state, const struct request *request, clattn_error *error) {

@@ -10,13 +10,13 @@ struct runtime {
   struct device device;
   cl_context context;
   cl_command_queue queue; /* for clattn_plan_execute: the runtime's own is in order, an adopted one may not be */
-  cl_device_id adopted;   /* the caller's device, retained; NULL where the runtime opened it */
   clattn_log_callback log;
   void *log_user;
   char *kernel_dir; /* NULL: embedded kernels */
   char *cache_dir;  /* NULL: no disk cache */
   struct program_store *programs;
   atomic_bool used_clblast; /* its caches hold programs of this context */
+  atomic_llong loop_limit;  /* see loops.h; 0: not measured yet */
 };
 
 /* Opens a device of ctn_devices_all: takes device over (and clears *device). Takes kernel_dir, cache_dir, no_cache and log from

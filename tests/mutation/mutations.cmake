@@ -4,8 +4,8 @@
 #
 # device: vector (PoCL: the kernels for CPU devices), tile (Rusticl on llvmpipe: the kernels for GPUs), clblast (there too, with
 # CLBlast); fused_vector and fused_tile (the same devices, one kernel instead of three). A check is a case below tests/cases; or
-# walkthrough:STEP, a step of `clattn walkthrough`; or operations:TEST, a test of tests/numeric/operations.c. Every check of a
-# mutation must notice, and all are of one kind.
+# walkthrough:STEP, a step of `clattn walkthrough`; or operations:TEST, merge:TEST, loops:TEST, a test of the file of
+# that name in tests/numeric. Every check of a mutation must notice, and all are of one kind.
 
 # Which keys count.
 mutation(causal_edge vector "causal excludes the query's own position" common/mask.clh
@@ -79,7 +79,7 @@ mutation(scores_tile_depth tile "the last, partial pass over the terms is droppe
   [==[first < terms; first += DEPTH]==] [==[first + DEPTH <= terms; first += DEPTH]==]
   extended/odd_head_dim own/deep)
 mutation(scores_tile_flush tile "a partial sum replaces the sum" common/product_tile.clh
-  [==[total[r][c] += part[r][c];]==] [==[total[r][c] = part[r][c];]==]
+  [==[total[0] += part[0];]==] [==[total[0] = part[0];]==]
   own/deep)
 
 # Softmax.
@@ -138,7 +138,7 @@ mutation(values_tile_columns tile "the last, partial tile of columns is dropped"
   [==[if (j0 + t < high && e0 + e < p.head_dim_v) value]==] [==[if (j0 + t < high && e0 + TILE <= p.head_dim_v) value]==]
   extended/odd_head_dim)
 mutation(values_tile_excluded tile "excluded NaN counts" values_tile.cl
-  [==[part[r][c] = attended ? sum : part[r][c];]==] [==[part[r][c] = sum;]==]
+  [==[as_uint(weight) != EXCLUDED_WEIGHT ? fma]==] [==[true ? fma]==]
   extended/nan_only_where_attended)
 mutation(values_tile_infinite tile "infinities are not looked for" values_tile.cl
   [==[!isfinite(value)]==] [==[isnan(value)]==]
@@ -177,6 +177,21 @@ mutation(projection_tile_batch tile "every batch element has the first one's row
 mutation(projection_clblast_batch clblast "every batch element has the first one's rows" projection_finish.cl
   [==[(b * length + s) * features]==] [==[s * features]==]
   walkthrough:query)
+mutation(projection_vector_bias vector "every vector of features takes the first one's bias" projection_vector.cl
+  [==[load_vector(bias, f)]==] [==[load_vector(bias, 0)]==]
+  operations:test_projection)
+mutation(projection_vector_bias_edge vector "the bias of a panel's last features is left out" projection_vector.cl
+  [==[has_bias ? load(bias, feature) : 0.0f]==] [==[0.0f]==]
+  operations:test_projection)
+mutation(projection_tile_bias tile "every tile of features takes the first one's bias" projection_tile.cl
+  [==[load(bias, bias_offset + f)]==] [==[load(bias, bias_offset + f - f0)]==]
+  operations:test_projection)
+mutation(projection_clblast_bias clblast "the bias is left out" projection_finish.cl
+  [==[if (has_bias) value += load(bias, bias_offset + f);]==] [==[]==]
+  walkthrough:query)
+mutation(embedding_tokens vector "64-bit tokens are read as 32-bit ones" embedding.cl
+  [==[typedef long token;]==] [==[typedef int token;]==]
+  operations:test_embedding)
 mutation(embedding_padding vector "padding is looked up" embedding.cl
   [==[} else if (id != padding_id) {]==] [==[} else {]==]
   operations:test_embedding)
@@ -195,6 +210,23 @@ mutation(position_forgotten vector "the start is forgotten" position.cl
 mutation(position_angle vector "a large angle is reduced in float32" position.cl
   [==[(float)(long)turn * 0x1p-63f]==] [==[(float)(start + s) * ((float)(long)frequency[d / 2] * 0x1p-63f)]==]
   operations:test_position_far_and_in_place)
+
+# Merging.
+mutation(merge_dead vector "parts that attended nothing count" merge.cl
+  [==[    if (l != -INFINITY) {]==] [==[    {]==]
+  merge:test_special_values)
+mutation(merge_maximum vector "the largest lse is not subtracted" merge.cl
+  [==[exp(l - largest)]==] [==[exp(l)]==]
+  merge:test_special_values)
+mutation(merge_sum vector "the parts are not divided by the sum of their weights" merge.cl
+  [==[attends ? value / sum : 0.0f]==] [==[attends ? value : 0.0f]==]
+  merge:test_split_keys)
+mutation(merge_lse vector "the largest lse is left out of the whole's" merge.cl
+  [==[largest + log(sum)]==] [==[log(sum)]==]
+  merge:test_split_keys)
+mutation(merge_first vector "every part has the first one's values" merge.cl
+  [==[part_out_offset + (n * rows + row) * dim + d]==] [==[part_out_offset + row * dim + d]==]
+  merge:test_split_keys)
 
 # Fused attention.
 mutation(fused_vector_rescale fused_vector "earlier blocks are not rescaled to a new maximum" common/lane_block.inc
@@ -224,3 +256,12 @@ mutation(fused_tile_mask_end fused_tile "keys past a short mask's end are read" 
 mutation(fused_tile_columns fused_tile "every chunk of columns takes the first one's values" fused_tile.cl
   [==[s.kv_first * p.v.row + e0;]==] [==[s.kv_first * p.v.row;]==]
   extended/wide_head_dim)
+mutation(fused_tile_carry_sum fused_tile "a launch forgets the sums of those before" fused_tile.cl
+  [==[resumes ? rows[TILE + item] : 0.0f]==] [==[0.0f]==]
+  loops:test_launches)
+mutation(fused_tile_carry_total fused_tile "a launch forgets the values of those before" fused_tile.cl
+  [==[resumes ? carry[(r * COLUMNS + c) * SIDE * SIDE + item] : 0.0f]==] [==[0.0f]==]
+  loops:test_launches)
+mutation(fused_tile_last_key fused_tile "a launch goes on into the next one's keys" fused_tile.cl
+  [==[(int)min(to, last_key)]==] [==[(int)to]==]
+  loops:test_launches)

@@ -132,19 +132,25 @@ static void test_without(void **state) {
   clattn_context_destroy(context);
 }
 
-/* Finds the one file with that ending in the cache. */
-static void only_entry(const char *ending, char path[400]) {
+/* Spoils what is kept of the tests: the family's, and that the device ends no loops. How many there are. */
+static int damage_verdicts(void) {
   DIR *listing = opendir(cache);
   int count = 0;
   assert_non_null(listing);
   for (const struct dirent *entry = readdir(listing); entry != NULL; entry = readdir(listing)) {
+    char path[400];
     const char *dot = strrchr(entry->d_name, '.');
-    if (dot == NULL || strcmp(dot, ending) != 0) continue;
-    snprintf(path, 400, "%s/%.200s", cache, entry->d_name);
+    if (dot == NULL || strcmp(dot, ".verdict") != 0) continue;
+    snprintf(path, sizeof path, "%s/%.200s", cache, entry->d_name);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, -1, SEEK_END), 0);
+    assert_int_not_equal(fputc('x', file), EOF);
+    assert_int_equal(fclose(file), 0);
     count++;
   }
   closedir(listing);
-  assert_int_equal(count, 1);
+  return count;
 }
 
 /* A plan in a context of its own: how many tests ran, how many warnings came. */
@@ -164,23 +170,19 @@ static void plan_apart(int *tests, int *warnings, char text[600]) {
 /* Passed once, the test is not run again, unless what is kept of it is damaged. */
 static void test_remembered(void **state) {
   (void)state;
-  char path[400], text[600];
+  char text[600];
   int tests = 0, warnings = 0;
   make_wrong(false);
   plan_apart(&tests, &warnings, text);
   assert_int_equal(tests, 1);
   assert_int_equal(warnings, 0);
-  only_entry(".verdict", path);
   plan_apart(&tests, &warnings, text);
   assert_int_equal(tests, 0);
-  FILE *file = fopen(path, "r+b");
-  assert_non_null(file);
-  assert_int_equal(fseek(file, -1, SEEK_END), 0);
-  assert_int_not_equal(fputc('x', file), EOF);
-  assert_int_equal(fclose(file), 0);
+  const int damaged = damage_verdicts();
+  assert_in_range(damaged, 1, 2);
   plan_apart(&tests, &warnings, text);
   assert_int_equal(tests, 1);
-  assert_int_equal(warnings, 1);
+  assert_int_equal(warnings, damaged);
   assert_non_null(strstr(text, "is damaged; testing instead"));
   plan_apart(&tests, &warnings, text);
   assert_int_equal(tests + warnings, 0);
