@@ -10,6 +10,7 @@ struct runtime {
   struct device device;
   cl_context context;
   cl_command_queue queue; /* for clattn_plan_execute: the runtime's own is in order, an adopted one may not be */
+  cl_device_id adopted;   /* the caller's device, retained; NULL where the runtime opened it */
   clattn_log_callback log;
   void *log_user;
   char *kernel_dir; /* NULL: embedded kernels */
