@@ -48,6 +48,8 @@ thing() {
     clang-format) echo "clang-format (clang-format)" ;;
     clang-tidy) echo "clang-tidy (clang-tidy)" ;;
     python3) echo "Python 3 (python3)" ;;
+    python3-venv) echo "Python's virtual environments (python3 -m venv)" ;;
+    libopenblas-dev) echo "OpenBLAS with its headers (openblas.pc)" ;;
   esac
 }
 
@@ -65,6 +67,8 @@ usable() {
     libcairo2-dev) pkg-config --exists cairo ;;
     libpango1.0-dev) pkg-config --exists pangocairo ;;
     libcmocka-dev) pkg-config --exists cmocka ;;
+    libopenblas-dev) pkg-config --exists openblas ;;
+    python3-venv) python3 -c 'import venv, ensurepip' ;;
     pocl-opencl-icd | mesa-opencl-icd | oclgrind | fonts-nanum) true ;;
     *) command -v "$1" ;;
   esac >/dev/null 2>&1
