@@ -31,7 +31,7 @@ double ctn_seconds(void) {
 static void multiply_piece(void *job, int64_t piece, int worker) {
   struct peak *peak = job;
   (void)piece;
-  peak->sink[16 * worker] += peak->loops->multiply_add(peak->steps, PEAK_FACTOR, PEAK_SUMMAND);
+  peak->sink[16 * (size_t)worker] += peak->loops->multiply_add(peak->steps, PEAK_FACTOR, PEAK_SUMMAND);
 }
 
 static int64_t piece_floats(const struct peak *peak) {
@@ -40,7 +40,7 @@ static int64_t piece_floats(const struct peak *peak) {
 
 static void read_piece(void *job, int64_t piece, int worker) {
   struct peak *peak = job;
-  peak->sink[16 * worker] += peak->loops->read(peak->data + piece * piece_floats(peak), piece_floats(peak));
+  peak->sink[16 * (size_t)worker] += peak->loops->read(peak->data + piece * piece_floats(peak), piece_floats(peak));
 }
 
 static void fill_piece(void *job, int64_t piece, int worker) {

@@ -27,7 +27,7 @@ struct peak;
 
 /* Without device: of the host. Finds about how fast it multiplies. A device whose compiler does not take the kernels has no
  * bursts. */
-clattn_status ctn_peak_create(struct peak **peak, clattn_context *device, int threads, clattn_error *error);
+clattn_status ctn_peak_create(struct peak **out, clattn_context *device, int threads, clattn_error *error);
 void ctn_peak_destroy(struct peak *peak);
 /* How long bursts of multiply-adds are from now on: as long as what they are held against, so that whatever interrupts the one
  * interrupts the other as often. */

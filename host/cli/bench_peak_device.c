@@ -103,7 +103,7 @@ static cl_int set_arguments(struct peak_device *device) {
 
 static bool build(struct peak_device *device, clattn_context *context, int vector) {
   const clattn_device_info *info = clattn_context_device(context);
-  const cl_device_id id = clattn_context_cl_device(context);
+  cl_device_id id = clattn_context_cl_device(context);
   const char *source = (const char *)ctn_embedded_bench[0].bytes;
   char options[32];
   cl_int code = CL_SUCCESS;
