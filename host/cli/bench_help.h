@@ -26,7 +26,7 @@
   "  --threshold PERCENT   (default: 5%)\n"                                                                   \
   "  --with NEW            the --json file NEW in place of measuring\n"                                       \
   "  --repeats N           rounds; the rows of a work take turns in each (default: 7, or 5 for slow rows)\n"  \
-  "  --budget SECONDS      what one run may take (default: 3; 10 in a sweep); works that would take longer\n" \
+  "  --budget SECONDS      what one run may take (default: 2; 10 in a sweep); works that would take longer\n" \
   "                        on a device are made smaller there, or left out of a sweep; 0: no limit\n"         \
   "  --sizes small         every work at an eighth of its lengths\n"                                          \
   "  --seq N               keys and queries, or projected rows, in place of the works' own sizes;\n"          \

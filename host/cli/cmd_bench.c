@@ -155,8 +155,8 @@ static void settle(struct bench *bench, const struct bench_args *own) {
   bench->plan = own->args.common.plan;
   bench->plan.no_host = 0;
   /* Sizes that were asked for are measured, however long they take. */
-  bench->longest = own->budget >= 0 ? own->budget : own->sweep.axis ? 10 : sized ? 0 : 3;
-  bench->patience = own->budget > 0 ? own->budget : 3;
+  bench->longest = own->budget >= 0 ? own->budget : own->sweep.axis ? 10 : sized ? 0 : 2;
+  bench->patience = own->budget > 0 ? own->budget : 2;
 }
 
 static int run(const struct command *self, int argc, const char **argv) {
