@@ -1,6 +1,6 @@
 # Makes one kernel wrong and holds the checks to noticing:
-#   cmake -DNAME=mutation -DTOOL=clattn -DOPERATIONS=test_operations -DKERNELS=folder -DCASES=folder -DWORK=folder -DCACHE=folder
-#     -P mutate.cmake
+#   cmake -DNAME=mutation -DTOOL=clattn -DTEST_operations=test_operations [and so on] -DKERNELS=folder -DCASES=folder -DWORK=folder
+#     -DCACHE=folder -P mutate.cmake
 # The checks pass with an unmutated copy of the kernels first. With the mutation each of them must fail by a wrong number: a kernel
 # that does not compile, or any other error, is not caught. Without the device the test is skipped, or fails where it must not be.
 set(DEVICE_vector "Portable Computing Language")
@@ -28,10 +28,10 @@ function(mutation name device wrong file find replacement)
     if(check MATCHES "^walkthrough:(.+)$")
       set(command "${TOOL}" walkthrough ${options})
       list(APPEND signs "check +${CMAKE_MATCH_1} [^\n]*TOO FAR\n")
-    elseif(check MATCHES "^operations:(.+)$")
-      set(command "${OPERATIONS}")
-      list(APPEND tests "${CMAKE_MATCH_1}")
-      list(APPEND signs "(out: element |out: differs by |1e-6)[^@]*FAILED[^\n]* ${CMAKE_MATCH_1}\n")
+    elseif(check MATCHES "^(operations|merge|loops):(.+)$")
+      set(command "${TEST_${CMAKE_MATCH_1}}")
+      list(APPEND tests "${CMAKE_MATCH_2}")
+      list(APPEND signs "((out|lse): (element|differs by) |1e-6)[^@]*FAILED[^\n]* ${CMAKE_MATCH_2}\n")
     else()
       list(APPEND operands "${CASES}/${check}.safetensors")
       set(command "${TOOL}" verify ${operands} ${options})

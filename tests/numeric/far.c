@@ -214,8 +214,7 @@ static bool write_mask(cl_mem memory, const struct setup *s, int64_t far_batch) 
 }
 
 /* A boolean mask whose batches lie as far apart as the device's largest buffer allows, past 2^31 elements where it does. */
-static void test_device(void **state) {
-  (void)state;
+static void check_device(clattn_path path) {
   struct setup near;
   clattn_context *context = support_device();
   clattn_problem problem = problem_of(CLATTN_F32);
@@ -226,7 +225,7 @@ static void test_device(void **state) {
   if (far_batch < wanted) print_message("the largest buffer ends at element %lld, before 2^31\n", (long long)limit);
   support_attention(&near, &problem);
   fill(&near);
-  execute(&problem, &near, CLATTN_PATH_FUSED);
+  execute(&problem, &near, path);
   problem.mask.stride[0] = far_batch;
   problem.mask.stride[1] = Q_LEN * KV_LEN;
   problem.mask.stride[2] = KV_LEN;
@@ -246,7 +245,7 @@ static void test_device(void **state) {
     clattn_plan_options options = CLATTN_PLAN_OPTIONS_INIT;
     clattn_error error = CLATTN_ERROR_INIT;
     float out[BATCH * HEADS * Q_LEN * DIM];
-    options.path = CLATTN_PATH_FUSED;
+    options.path = path;
     clattn_plan *plan = support_attention_plan(context, &problem, &options);
     cl_command_queue queue = clattn_context_cl_queue(context);
     if (clattn_plan_enqueue(plan, queue, &buffers, 0, NULL, NULL, &error) != CLATTN_OK) fail_msg("%s", error.text);
@@ -265,6 +264,16 @@ static void test_device(void **state) {
   }
 }
 
+static void test_fused(void **state) {
+  (void)state;
+  check_device(CLATTN_PATH_FUSED);
+}
+
+static void test_staged(void **state) {
+  (void)state;
+  check_device(CLATTN_PATH_STAGED);
+}
+
 /* One element more than the largest buffer holds: refused with both numbers, by every device family, before anything is made.
  */
 static void test_over_the_limit(void **state) {
@@ -280,15 +289,18 @@ static void test_over_the_limit(void **state) {
   problem.mask.stride[2] = KV_LEN;
   problem.mask.stride[3] = 1;
   snprintf(words, sizeof words, "mask needs a buffer of %llu bytes, the device's largest is %llu", limit + 1, limit);
-  options.path = CLATTN_PATH_FUSED;
-  assert_int_equal(clattn_plan_create(&plan, support_device(), &problem, &options, &error), CLATTN_UNSUPPORTED);
-  if (strstr(error.text, words) == NULL) fail_msg("\"%s\" does not say \"%s\"", error.text, words);
+  static const clattn_path paths[] = {CLATTN_PATH_FUSED, CLATTN_PATH_STAGED};
+  for (size_t n = 0; n < sizeof paths / sizeof paths[0]; n++) {
+    options.path = paths[n];
+    assert_int_equal(clattn_plan_create(&plan, support_device(), &problem, &options, &error), CLATTN_UNSUPPORTED);
+    if (strstr(error.text, words) == NULL) fail_msg("\"%s\" does not say \"%s\"", error.text, words);
+  }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_cpu),    cmocka_unit_test(test_reference),      cmocka_unit_test(test_dropout),
-      cmocka_unit_test(test_device), cmocka_unit_test(test_over_the_limit),
+      cmocka_unit_test(test_cpu),   cmocka_unit_test(test_reference), cmocka_unit_test(test_dropout),
+      cmocka_unit_test(test_fused), cmocka_unit_test(test_staged),    cmocka_unit_test(test_over_the_limit),
   };
   return cmocka_run_group_tests(tests, NULL, support_close_device);
 }

@@ -246,5 +246,6 @@ int main(void) {
       cmocka_unit_test(test_outputs),
       cmocka_unit_test(test_refusals),
   };
+  cmocka_set_test_filter(getenv("CLATTN_TEST_FILTER")); /* a test's name; NULL: all */
   return cmocka_run_group_tests(tests, NULL, support_close_device);
 }
