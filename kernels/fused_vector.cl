@@ -22,8 +22,8 @@
  * Excluded keys: their score is -inf and their weight -0.0. Only a result that came out NaN or infinite in a block with excluded keys is
  * computed again with those keys left out: 0 * NaN must not leak, and the test costs one fma per block.
  *
- * Local memory (dynamic), with padded_v = head_dim_v rounded up to STEP: qt groups * VECTORS * head_dim vec, ot groups * VECTORS *
- * padded_v vec, rows block * (head_dim + padded_v) floats. STEP divides block, which is at most BLOCK.
+ * Local memory (dynamic), with padded_k = head_dim rounded up to 4 and padded_v = head_dim_v rounded up to STEP: qt groups * VECTORS *
+ * padded_k vec, ot groups * VECTORS * padded_v vec, rows block * (padded_k + padded_v) floats. STEP divides block, which is at most BLOCK.
  */
 #include "common/types.clh"
 #include "common/attention.clh"
@@ -48,9 +48,12 @@
 #ifndef FLUSH
 #define FLUSH 256 /* terms of a score that are summed in one piece: longer sums lose accuracy */
 #endif
-#if BLOCK % STEP != 0
-#error "STEP divides BLOCK"
+#if BLOCK % STEP != 0 || STEP % 4 != 0 || FLUSH % 4 != 0
+#error "4 divides STEP and FLUSH, STEP divides BLOCK"
 #endif
+/* Terms of the inner loops that are written out: a branch every 64 terms or so is foreseen by no processor. Sums are padded to a multiple. */
+#define UNROLL 4
+#define PADDED(terms) (((terms) + UNROLL - 1) / UNROLL * UNROLL)
 
 #include "common/lane_group.clh"
 #include "common/lane_block.clh"
@@ -86,13 +89,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
   const long first_group = tile * all_groups / tiles;
   const int count_here = (int)((tile + 1) * all_groups / tiles - first_group);
   const int head_dim = (int)p.head_dim, head_dim_v = (int)p.head_dim_v;
-  const int padded_v = (head_dim_v + STEP - 1) / STEP * STEP;
-  __local float *keys = rows, *values = rows + block * head_dim;
+  const int padded_k = PADDED(head_dim), padded_v = (head_dim_v + STEP - 1) / STEP * STEP;
+  __local float *keys = rows, *values = rows + block * padded_k;
 
   int low = INT_MAX, high = 0;
   for (int n = 0; n < count_here; n++) {
     __local lane_group *g = group + n;
-    start_group(g, qt + n * VECTORS * head_dim, first_group + n, pairs, p, s, b, kv_head, q, q_offset,
+    start_group(g, qt + n * VECTORS * padded_k, first_group + n, pairs, p, s, b, kv_head, q, q_offset,
                 p.softcap > 0.0f ? p.scale : p.scale * LOG2E);
     for (int lane = 0; p.has_alibi && lane < g->vectors * VEC; lane++) {
       g->slope[lane] = alibi_slopes[alibi_offset + g->head[lane]] * LOG2E;
@@ -129,7 +132,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
       }
       const bool edge = masked || j0 < g->all_low || j0 + count > g->all_high;
       const bool special = edge || p.softcap > 0.0f || p.has_alibi;
-      const __local vec *queries = qt + n * VECTORS * head_dim;
+      const __local vec *queries = qt + n * VECTORS * padded_k;
       __local vec *sums = ot + n * VECTORS * padded_v;
       if (g->vectors == VECTORS) {
         visit_block_wide(g, scores, bias, queries, sums, keys, values, p, masked, special, j0, count, block, write_out, seed,

@@ -8,11 +8,11 @@
 #include "product.h"
 
 /*
- * kernels/fused_vector.cl: GROUPS, BLOCK, and its static local memory (scores, bias, lane groups) at 16 lanes a vector, rounded
- * up. A work-group takes no more lane groups than keep its memory within CACHE, and leaves at least SHARE work-groups for each
- * compute unit.
+ * kernels/fused_vector.cl: GROUPS, BLOCK, UNROLL, and its static local memory (scores, bias, lane groups) at 16 lanes a vector,
+ * rounded up. A work-group takes no more lane groups than keep its memory within CACHE, and leaves at least SHARE work-groups
+ * for each compute unit.
  */
-enum { GROUPS = 8, BLOCK = 96, STATIC_LOCAL = 48 * 1024, CACHE = 384 * 1024, SHARE = 4 };
+enum { GROUPS = 8, BLOCK = 96, UNROLL = 4, STATIC_LOCAL = 48 * 1024, CACHE = 384 * 1024, SHARE = 4 };
 
 /* Register blocks by vector width: VECTORS and STEP of the kernel. */
 struct shape {
@@ -28,9 +28,10 @@ static void size_local(const struct attention *a, struct shape shape, long vecto
                        size_t local[3]) {
   const size_t lane_bytes = (size_t)(groups * shape.vectors * vector) * sizeof(float);
   const int64_t padded_v = ctn_ceil_div(a->head_dim_v, shape.step) * shape.step;
-  local[0] = lane_bytes * (size_t)a->head_dim;
+  const int64_t padded_k = ctn_ceil_div(a->head_dim, UNROLL) * UNROLL;
+  local[0] = lane_bytes * (size_t)padded_k;
   local[1] = lane_bytes * (size_t)padded_v;
-  local[2] = (size_t)(block * (a->head_dim + padded_v)) * sizeof(float);
+  local[2] = (size_t)(block * (padded_k + padded_v)) * sizeof(float);
 }
 
 static size_t total(const size_t local[3]) {
