@@ -146,16 +146,16 @@ static void release(struct bench *bench) {
 
 static void settle(struct bench *bench, const struct bench_args *own) {
   const struct bench_sizes none = {0};
-  const bool sized = memcmp(&own->sizes, &none, sizeof none) != 0;
+  /* What is asked for by name or size is measured, however long it takes. */
+  const bool asked = own->args.operand_count > 0 || memcmp(&own->sizes, &none, sizeof none) != 0;
   bench->sizes = own->sizes;
   bench->sweep = own->sweep;
   bench->small = own->small;
   bench->repeats = (int)own->repeats;
-  bench->all_rounds = own->repeats_given;
+  bench->all_rounds = own->repeats_given || (asked && own->budget < 0 && !own->sweep.axis);
   bench->plan = own->args.common.plan;
   bench->plan.no_host = 0;
-  /* Sizes that were asked for are measured, however long they take. */
-  bench->longest = own->budget >= 0 ? own->budget : own->sweep.axis ? 10 : sized ? 0 : 2;
+  bench->longest = own->budget >= 0 ? own->budget : own->sweep.axis ? 10 : asked ? 0 : 2;
   bench->patience = own->budget > 0 ? own->budget : 2;
 }
 

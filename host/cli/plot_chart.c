@@ -208,29 +208,44 @@ static void draw_line(const struct plot_pen *pen, const struct frame *frame, con
   }
 }
 
-/* Names of points, as far as there is room: one that would lie over another is not written. */
+struct box {
+  double x, y, width, height; /* y: of its middle */
+};
+
+/* Whether a label there lies over no other label and no point. */
+static bool is_free(const struct frame *frame, struct box box, const struct box *taken, int count) {
+  if (box.x < frame->x || box.x + box.width > frame->x + frame->width) return false;
+  for (int t = 0; t < count; t++) {
+    if (box.x <= taken[t].x + taken[t].width && taken[t].x <= box.x + box.width && fabs(box.y - taken[t].y) <= 0.9 * box.height)
+      return false;
+  }
+  for (int l = 0; l < frame->axes->line_count; l++) {
+    const struct plot_line *line = &frame->axes->lines[l];
+    for (int i = 0; i < line->count && line->mark >= 0; i++) {
+      if (!drawable(frame->axes, line, i)) continue;
+      const double x = place_x(frame, line->x[i]), y = place_y(frame, line->y[i]);
+      if (x > box.x - 3 && x < box.x + box.width + 3 && fabs(y - box.y) < box.height / 2) return false;
+    }
+  }
+  return true;
+}
+
+/* Names of points, to the right of them or to the left, as far as there is room. */
 static void draw_labels(struct plot_pen *pen, const struct frame *frame) {
-  struct {
-    double x, y, width, height;
-  } taken[MOST_LABELS];
+  struct box taken[MOST_LABELS];
   int count = 0;
   for (int l = 0; l < frame->axes->line_count; l++) {
     const struct plot_line *line = &frame->axes->lines[l];
     for (int i = 0; i < line->count && line->labels && count < MOST_LABELS; i++) {
       if (!drawable(frame->axes, line, i)) continue;
-      double width, height;
+      const double x = place_x(frame, line->x[i]);
+      struct box box = {x + 8, place_y(frame, line->y[i]), 0, 0};
       letters(pen, LETTERS_SMALL, INK_LETTERS, line->labels[i]);
-      ctn_plot_measure(pen, &width, &height);
-      const double at = place_x(frame, line->x[i]), y = place_y(frame, line->y[i]);
-      const bool left = at + 8 + width > frame->x + frame->width;
-      const double x = left ? at - 8 - width : at + 8;
-      bool free = true;
-      for (int t = 0; t < count && free; t++)
-        free = x > taken[t].x + taken[t].width || taken[t].x > x + width || fabs(y - taken[t].y) > 0.9 * height;
-      if (!free) continue;
-      taken[count].x = x, taken[count].y = y, taken[count].width = width, taken[count].height = height;
-      count++;
-      ctn_plot_show(pen, x, y, 0);
+      ctn_plot_measure(pen, &box.width, &box.height);
+      if (!is_free(frame, box, taken, count)) box.x = x - 8 - box.width;
+      if (!is_free(frame, box, taken, count)) continue;
+      taken[count++] = box;
+      ctn_plot_show(pen, box.x, box.y, 0);
     }
   }
 }
