@@ -12,6 +12,7 @@ static const struct {
 } ways[] = {
     {"own product", OWN_PRODUCTS, 0, false},
     {"own product of width 8", OWN_PRODUCTS, 8, true},
+    {"own product of width 16", OWN_PRODUCTS, 16, true},
     {"CLBlast", CLBLAST_PRODUCT, 0, false},
 };
 
