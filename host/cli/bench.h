@@ -201,8 +201,8 @@ void ctn_progress_end(struct bench_progress *progress);
 /* From now on the first interrupt (SIGINT, SIGTERM) ends the measuring, not the program. */
 void ctn_bench_catch_interrupt(void);
 bool ctn_bench_stopped(void);
-/* Every group's rows, prepared, checked, warmed up and timed in turns. */
-void ctn_bench_measure(struct bench *bench, FILE *progress);
+/* Every group's rows, prepared, checked, warmed up and timed in turns. The bar goes to stream; NULL: none. */
+void ctn_bench_measure(struct bench *bench, FILE *stream);
 
 /* bench_json.c: all that there is to say about a run; NULL where memory ran out. */
 json_t *ctn_bench_json(const struct bench *bench, int argc, const char **argv);

@@ -137,7 +137,7 @@ static double rate(const struct bench *bench, int place, const int *first, bool 
 }
 
 static void one_round(struct bench *bench, struct group *group, int round) {
-  int flops[BENCH_PLACES], reads[BENCH_PLACES];
+  int flops[BENCH_PLACES] = {0}, reads[BENCH_PLACES] = {0};
   for (int place = 0; place < bench->place_count; place++) {
     flops[place] = bench->places[place].flop.count;
     reads[place] = bench->places[place].read.count;

@@ -17,7 +17,7 @@ clattn_status ctn_run_roofline(const struct run *run, const char *file, struct t
   return ctn_run_can_draw("--roofline", file, false, error);
 }
 
-clattn_status ctn_run_report(const struct run *run, struct text *bytes, clattn_error *error) {
-  (void)run, (void)bytes;
+clattn_status ctn_run_report(const struct run *run, struct text *html, clattn_error *error) {
+  (void)run, (void)html;
   return ctn_run_can_draw("--report", "", true, error);
 }

@@ -87,7 +87,7 @@ clattn_status ctn_run_compare(const struct run *before, const struct run *after,
  */
 clattn_status ctn_run_plot(const struct run *run, const char *file, struct text *bytes, clattn_error *error);
 clattn_status ctn_run_roofline(const struct run *run, const char *file, struct text *bytes, clattn_error *error);
-clattn_status ctn_run_report(const struct run *run, struct text *bytes, clattn_error *error);
+clattn_status ctn_run_report(const struct run *run, struct text *html, clattn_error *error);
 /* Whether such a picture can be drawn at all: told before anything is measured. */
 clattn_status ctn_run_can_draw(const char *option, const char *file, bool page, clattn_error *error);
 

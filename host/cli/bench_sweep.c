@@ -78,7 +78,7 @@ bool ctn_bench_sweep_parse(struct bench_sweep *sweep, const char *spec, char *te
     sweep->axis = ctn_bench_axes[i];
     sweep->axis_index = i;
   }
-  if (!sweep->axis) {
+  if (!equals || !sweep->axis) {
     snprintf(text, room, "%s is none of seq=, head-dim=, batch=, heads=, kv-heads=, window= and values", spec);
     return false;
   }

@@ -145,9 +145,11 @@ static void release(struct bench *bench) {
 }
 
 static void settle(struct bench *bench, const struct bench_args *own) {
-  const struct bench_sizes none = {0};
+  const struct bench_sizes *sizes = &own->sizes;
+  const bool sized =
+      sizes->batch || sizes->heads || sizes->kv_heads || sizes->seq || sizes->head_dim || sizes->window || sizes->dtype;
   /* What is asked for by name or size is measured, however long it takes. */
-  const bool asked = own->args.operand_count > 0 || memcmp(&own->sizes, &none, sizeof none) != 0;
+  const bool asked = own->args.operand_count > 0 || sized;
   bench->sizes = own->sizes;
   bench->sweep = own->sweep;
   bench->small = own->small;
