@@ -116,7 +116,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
       bool masked = false;
       if (MASK != 0) {
         bool some, all_plain;
-        gather_mask((__local float *)bias, &some, &all_plain, p, g, mask + mask_offset, j0, count);
+        gather_mask(bias, &some, &all_plain, p, g, mask + mask_offset, j0, count);
         if (!some) continue;
         masked = !all_plain;
       }

@@ -241,6 +241,12 @@ mutation(fused_vector_excluded fused_vector "excluded NaN counts" common/lane_bl
 mutation(fused_vector_group fused_vector "a narrow lane group begins where a wide one would" common/lane_group.clh
   [==[n * LANES - max(n - wide, 0L) * VEC]==] [==[n * LANES]==]
   extended/f16)
+mutation(fused_vector_mask_end fused_vector "keys past a short mask's end are read" common/lane_block.clh
+  [==[key < p.mask_kv_len ? load_mask]==] [==[true ? load_mask]==]
+  own/mask_short)
+mutation(fused_vector_mask_four fused_vector "four keys are read where only the stride of one is known" common/lane_block.clh
+  [==[p.mask_key == 1 && j + 4]==] [==[p.mask_key <= 1 && j + 4]==]
+  own/mask_key_broadcast)
 mutation(fused_vector_head fused_vector "every lane has the first row of its group" common/lane_group.clh
   [==[        i++;]==] [==[        i += 0;]==]
   extended/gqa_causal)
