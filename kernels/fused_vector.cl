@@ -37,7 +37,7 @@
 #define BLOCK 96 /* keys at a time, at most */
 #endif
 #ifndef GROUPS
-#define GROUPS 8 /* lane groups of a work-group, at most */
+#define GROUPS 16 /* lane groups of a work-group, at most */
 #endif
 #ifndef VECTORS
 #define VECTORS 2 /* vectors of a lane group: 2 at VEC 16, 3 at VEC 8 */

@@ -12,7 +12,7 @@
  * rounded up. A work-group takes no more lane groups than keep its memory within CACHE, and leaves at least SHARE work-groups
  * for each compute unit.
  */
-enum { GROUPS = 8, BLOCK = 96, UNROLL = 4, STATIC_LOCAL = 48 * 1024, CACHE = 384 * 1024, SHARE = 4 };
+enum { GROUPS = 16, BLOCK = 96, UNROLL = 4, STATIC_LOCAL = 64 * 1024, CACHE = 384 * 1024, SHARE = 4 };
 
 /* Register blocks by vector width: VECTORS and STEP of the kernel. */
 struct shape {
@@ -62,7 +62,7 @@ static void choose_sizes(const struct request *request, long vector, int64_t *gr
 }
 
 static bool refuse(const struct request *request, struct text *reason) {
-  if (ctn_fused_refuse(request, reason)) return true;
+  if (ctn_fused_refuse(request, reason) || ctn_refuse_vectors(request, reason)) return true;
   const clattn_device_info *info = &request->runtime->device.info;
   if (!ctn_wide_vectors(request)) {
     ctn_text_printf(reason, "for devices with native vectors of 8 floats or more, this one has %u", info->native_float_width);
