@@ -122,7 +122,8 @@ static void expect(struct tool_result result, int code, const char *verdict, int
   char end_of_line[32];
   snprintf(end_of_line, sizeof end_of_line, "  %s\n", verdict);
   if (result.code != code || !table || count_text(table, end_of_line) != rows) {
-    fail_msg("exit code %d (not %d), or not %d rows %s: %s%s", result.code, code, rows, verdict, table ? table : result.out, result.err);
+    fail_msg("exit code %d (not %d), or not %d rows %s: %s%s", result.code, code, rows, verdict, table ? table : result.out,
+             result.err);
   }
   tool_free(&result);
 }
