@@ -40,6 +40,7 @@ static const char plan_help[] =
 static const char environment_help[] =
     "Environment: CLATTN_DEVICE (as --device), CLATTN_KERNEL_DIR (a folder that replaces the built-in kernels),\n"
     "             CLATTN_CACHE_DIR (where compiled programs are kept; empty: nowhere),\n"
+    "             CLATTN_TUNING_FILE (what `clattn tune` found; empty: no tuning at all),\n"
     "             CLATTN_NO_SELFTEST (not empty: use kernels without testing them first).\n";
 
 static bool look_up(const struct word *words, const char *name, int *value) {
@@ -115,6 +116,9 @@ static int resolve(struct args *args, const struct command *command) {
   folder = getenv("CLATTN_CACHE_DIR");
   if (folder && *folder) common->context.cache_dir = folder;
   if (folder && !*folder) common->context.no_cache = 1;
+  const char *tuning = getenv("CLATTN_TUNING_FILE");
+  if (tuning && *tuning) common->context.tuning_file = tuning;
+  if (tuning && !*tuning) common->context.no_tuning = 1;
   const char *untested = getenv("CLATTN_NO_SELFTEST");
   common->context.no_selftest = untested && *untested;
 

@@ -29,6 +29,7 @@ struct command {
 extern const struct command ctn_cmd_bench;
 extern const struct command ctn_cmd_devices;
 extern const struct command ctn_cmd_run;
+extern const struct command ctn_cmd_tune;
 extern const struct command ctn_cmd_verify;
 extern const struct command ctn_cmd_walkthrough;
 

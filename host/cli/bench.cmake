@@ -11,6 +11,8 @@ target_sources(clattn_tool PRIVATE cmd_bench.c bench_args.c bench_check.c bench_
   bench_json.c bench_measure.c bench_peak.c bench_peak_device.c bench_peak_loops.c bench_places.c bench_progress.c bench_ratio.c
   bench_record.c bench_rows.c bench_series.c bench_speed.c bench_sweep.c bench_table.c bench_text.c bench_works.c
   ${CMAKE_CURRENT_BINARY_DIR}/embedded_bench.c)
+# `clattn tune`, which times as bench does.
+target_sources(clattn_tool PRIVATE cmd_tune.c tune_file.c tune_process.c tune_search.c tune_worker.c tune_works.c)
 if(CLATTN_PICTURES)
   target_sources(clattn_tool PRIVATE bench_charts.c bench_report.c plot_chart.c)
 else()

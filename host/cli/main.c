@@ -7,10 +7,10 @@
 #include "args.h"
 #include "print.h"
 
-enum { COMMANDS = 5 };
+enum { COMMANDS = 6 };
 
-static const struct command *const commands[COMMANDS] = {&ctn_cmd_walkthrough, &ctn_cmd_run, &ctn_cmd_verify, &ctn_cmd_bench,
-                                                         &ctn_cmd_devices};
+static const struct command *const commands[COMMANDS] = {&ctn_cmd_walkthrough, &ctn_cmd_run,  &ctn_cmd_verify,
+                                                         &ctn_cmd_bench,       &ctn_cmd_tune, &ctn_cmd_devices};
 
 static const struct command *find_command(const char *name) {
   for (size_t i = 0; i < COMMANDS; i++) {

@@ -10,8 +10,9 @@ struct embedded_file {
   size_t size;
 };
 
-/* kernels/, embedded by the opencl room; host/cli/examples/, embedded by the tool. */
+/* kernels/, embedded by the opencl room; host/tuning/known.tuning, by the tuning room; host/cli/examples/, by the tool. */
 extern const struct embedded_file ctn_embedded_kernels[];
+extern const struct embedded_file ctn_embedded_tuning[];
 extern const struct embedded_file ctn_embedded_examples[];
 
 #endif

@@ -13,6 +13,8 @@ struct request {
   clattn_plan_options options;
   struct runtime *runtime; /* NULL: the host alone */
   struct pool *pool;
+  const struct problem
+      *tuned_for; /* whose lines of the tuning table are used: the plan's, for a self-test's small problems too */
 };
 
 /* One execution on a device: where the tensors lie, and the queue's chain. */
@@ -30,6 +32,7 @@ struct family {
   enum operation operation;
   clattn_path path;
   bool on_host;
+  const char *tuning[8]; /* families of the tuning table that it takes sizes from; ended by NULL */
   /* Whether it cannot take the request, with the reason; from capabilities and shapes, never from a device's name. */
   bool (*refuse)(const struct request *request, struct text *reason);
   /* Relative time, to compare families that do not refuse. */

@@ -8,15 +8,16 @@ struct fused {
   const struct problem *problem;
   struct runtime *runtime;
   cl_kernel kernel;
-  long vector;       /* vector family: lanes of a vector */
-  int64_t tile;      /* (row, head) pairs that a work-group computes, or one of its lane groups */
-  int64_t groups;    /* vector family: lane groups of a work-group, at most; otherwise 0 */
-  int64_t block;     /* vector family: keys at a time */
-  int64_t chunk;     /* value columns that a work-group computes; 0: all */
-  size_t work_items; /* of a work-group */
-  int64_t step;      /* keys of a launch; 0: all in one, and the kernel has no arguments for a range */
-  size_t carry;      /* bytes of workspace in which launches hand on their state */
-  size_t local[3];   /* dynamic local memory of the last three arguments, in bytes; 0: the kernel has no such argument */
+  long vector;                      /* vector family: lanes of a vector */
+  int64_t tile;                     /* (row, head) pairs that a work-group computes, or one of its lane groups */
+  int64_t groups;                   /* vector family: lane groups of a work-group, at most; otherwise 0 */
+  int64_t block;                    /* vector family: keys at a time */
+  int64_t chunk;                    /* value columns that a work-group computes; 0: all */
+  size_t work_items;                /* of a work-group */
+  int64_t step;                     /* keys of a launch; 0: all in one, and the kernel has no arguments for a range */
+  size_t carry;                     /* bytes of workspace in which launches hand on their state */
+  const struct tuning_entry *tuned; /* where sizes come from; NULL: built in */
+  size_t local[3]; /* dynamic local memory of the last three arguments, in bytes; 0: the kernel has no such argument */
 };
 
 /* No device, too large tensors, or results that a fused pass never has: the stage tensors, by name. */

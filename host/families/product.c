@@ -4,6 +4,7 @@
 #include "checked.h"
 #include "loops.h"
 #include "parameters.h"
+#include "tuned_sizes.h"
 
 /* As the kernels' defaults: PATCH and DEPTH of common/product_tile.clh, ROWS of common/product_vector.clh. */
 enum { PATCH = 4, DEPTH = 16, VECTOR_ROWS = 96, VECTOR_LOCAL_MEMORY = 96 * 1024, VECTOR_MINIMUM_WIDTH = 8 };
@@ -37,15 +38,41 @@ enum product_kind ctn_product_kind(const struct request *request) {
   return ctn_wide_vectors(request) && info->local_memory >= VECTOR_LOCAL_MEMORY ? PRODUCT_VECTOR : PRODUCT_TILE;
 }
 
+/* kernels/common/product_vector.clh: ROW_BLOCK is 6 or 8, projection_vector.cl has two panels of columns at VEC 8. */
+static const char *vector_fault(const struct tuning_entry *entry, const struct request *request) {
+  const bool projection = request->problem->operation == OP_PROJECTION;
+  const long rows = ctn_tuning_value(entry, "ROWS", projection ? 384 : VECTOR_ROWS);
+  const long depth = ctn_tuning_value(entry, "DEPTH", projection ? 128 : 256);
+  if (rows < 24 || rows > 1536 || rows % 24 != 0) return "ROWS is a multiple of 24 from 24 to 1536";
+  if (depth < 16 || depth > 512) return "DEPTH is 16 to 512";
+  const uint64_t bytes = (uint64_t)(128 * (depth + rows) + 32 * depth);
+  return bytes > request->runtime->device.info.local_memory ? "ROWS and DEPTH need more local memory than the device has"
+                                                            : NULL;
+}
+
+/* kernels/common/product_tile.clh: two tiles of DEPTH terms in local memory. */
+static const char *tile_fault(const struct tuning_entry *entry, const struct request *request) {
+  const clattn_device_info *info = &request->runtime->device.info;
+  const long side = ctn_tuning_value(entry, "SIDE", 8);
+  if (side != 2 && side != 4 && side != 8 && side != 16) return "SIDE is 2, 4, 8 or 16";
+  if ((uint64_t)(side * side) > info->max_work_group)
+    return "SIDE * SIDE work-items are more than the device's work-groups have";
+  const uint64_t bytes = (uint64_t)(2 * DEPTH * (side * PATCH + 1)) * sizeof(float) + 1024;
+  return bytes > info->local_memory ? "SIDE needs more local memory than the device has" : NULL;
+}
+
 struct product ctn_product_choose(const struct request *request, enum product_kind kind) {
   const clattn_device_info *info = &request->runtime->device.info;
   struct product product = {.kind = kind, .local = {1, 1, 1}, .side = 1, .vector = 16};
   if (kind == PRODUCT_VECTOR) {
     product.vector = ctn_vector_width(request);
-    product.rows = VECTOR_ROWS;
+    const bool projection = request->problem->operation == OP_PROJECTION;
+    product.tuned = ctn_tuned(request, projection ? "projection_vector" : "product_vector", vector_fault);
+    product.rows = ctn_tuning_value(product.tuned, "ROWS", VECTOR_ROWS);
     product.columns = 2 * product.vector;
-  } else {
-    product.side = 8;
+  } else if (kind == PRODUCT_TILE) {
+    product.tuned = ctn_tuned(request, "product_tile", tile_fault);
+    product.side = ctn_tuning_value(product.tuned, "SIDE", 8);
     while (product.side > 1 && (uint64_t)(product.side * product.side) > info->max_work_group)
       product.side /= 2;
     product.rows = product.columns = product.side * PATCH;
@@ -66,6 +93,9 @@ void ctn_product_define(const struct product *product, clattn_dtype dtype, struc
   ctn_define(spec, "DTYPE", ctn_dtype_macro(dtype));
   if (product->kind == PRODUCT_VECTOR) {
     ctn_define(spec, "VEC", product->vector);
+    const long rows = ctn_tuning_value(product->tuned, "ROWS", 0), depth = ctn_tuning_value(product->tuned, "DEPTH", 0);
+    if (rows != 0) ctn_define(spec, "ROWS", rows);
+    if (depth != 0) ctn_define(spec, "DEPTH", depth);
   } else {
     ctn_define(spec, "SIDE", product->side);
   }

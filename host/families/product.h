@@ -10,9 +10,10 @@ enum product_kind { PRODUCT_TILE, PRODUCT_VECTOR, PRODUCT_CLBLAST };
 
 struct product {
   enum product_kind kind;
-  int64_t rows, columns; /* of the result that one work-group computes; own kernels only */
-  size_t local[3];       /* work-group size */
-  long side, vector;     /* macros SIDE and VEC */
+  int64_t rows, columns;            /* of the result that one work-group computes; own kernels only */
+  size_t local[3];                  /* work-group size */
+  long side, vector;                /* macros SIDE and VEC */
+  const struct tuning_entry *tuned; /* where its sizes come from; NULL: those built in. CLBlast's: see gemm.h */
 };
 
 /* Whether one work-item with explicit vectors suits the device, which must not end loops early, and the width to use: the

@@ -5,6 +5,7 @@
 #include "gemm.h"
 #include "parameters.h"
 #include "product.h"
+#include "tuned_sizes.h"
 
 /*
  * VECTOR_ROWS and VECTOR_FEATURES: ROWS, and PANELS * COLUMNS, of kernels/projection_vector.cl. There a work-group has fewer
@@ -109,12 +110,13 @@ static void size_segments(struct projecting *s) {
   s->flags = add_segment(s, 1);
 }
 
-static int64_t choose_rows(const struct request *request) {
+/* most: macro ROWS. */
+static int64_t choose_rows(const struct request *request, int64_t most) {
   const struct projection *p = &request->problem->as.projection;
   const int64_t groups = ctn_ceil_div(features(p), VECTOR_FEATURES) * p->batch;
   const int64_t wanted = ctn_ceil_div(SHARE * (int64_t)request->runtime->device.info.compute_units, groups);
-  const int64_t parts = ctn_max(wanted, ctn_ceil_div(p->length, VECTOR_ROWS));
-  return ctn_min(ctn_ceil_div(ctn_ceil_div(p->length, parts), ROW_STEP) * ROW_STEP, VECTOR_ROWS);
+  const int64_t parts = ctn_max(wanted, ctn_ceil_div(p->length, most));
+  return ctn_min(ctn_ceil_div(ctn_ceil_div(p->length, parts), ROW_STEP) * ROW_STEP, most);
 }
 
 static clattn_status prepare(void **state, const struct request *request, clattn_error *error) {
@@ -126,6 +128,7 @@ static clattn_status prepare(void **state, const struct request *request, clattn
   struct specialisation spec = {0};
   clattn_status status = CLATTN_OK;
   if (s->product.kind == PRODUCT_CLBLAST) {
+    ctn_gemm_tune(s->runtime);
     size_segments(s);
     ctn_define(&spec, "DTYPE", ctn_dtype_macro(s->problem->as.projection.dtype));
     status = ctn_kernel_create(&s->widen, s->runtime, "widen.cl", "widen", &spec, error);
@@ -135,7 +138,7 @@ static clattn_status prepare(void **state, const struct request *request, clattn
   } else {
     const char *file = s->product.kind == PRODUCT_VECTOR ? "projection_vector.cl" : "projection_tile.cl";
     if (s->product.kind == PRODUCT_VECTOR) {
-      s->product.rows = choose_rows(request);
+      s->product.rows = choose_rows(request, ctn_tuning_value(s->product.tuned, "ROWS", VECTOR_ROWS));
       s->product.columns = VECTOR_FEATURES;
     }
     ctn_product_define(&s->product, s->problem->as.projection.dtype, &spec);
@@ -155,9 +158,12 @@ static size_t workspace(const void *state) {
 }
 
 static void describe(const void *state, struct text *text) {
+  const struct projecting *s = state;
   ctn_text_printf(text, "product: ");
-  ctn_product_describe(&((const struct projecting *)state)->product, text);
+  ctn_product_describe(&s->product, text);
   ctn_text_printf(text, "\n");
+  ctn_tuned_describe(s->product.tuned, text);
+  if (s->product.kind == PRODUCT_CLBLAST) ctn_gemm_describe_tuning(s->runtime, text);
 }
 
 static clattn_status enqueue_own(struct projecting *s, const struct call *call, clattn_error *error) {
@@ -246,6 +252,7 @@ const struct family ctn_family_projection = {
     .summary = "matrix product with bias, heads split by layout",
     .operation = OP_PROJECTION,
     .path = CLATTN_PATH_STAGED,
+    .tuning = {"projection_vector", "product_tile", "clblast_routine", "clblast_xgemm", "clblast_xgemm_direct", NULL},
     .refuse = refuse,
     .cost = cost,
     .prepare = prepare,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "checked.h"
+#include "tuned_sizes.h"
 
 /* A chunk's scores are kept under this, so that a long sequence does not claim a buffer of its square. */
 #define PANEL_LIMIT ((int64_t)256 << 20)
@@ -34,9 +35,19 @@ static enum product_kind choose_kind(const struct request *request) {
   return kind;
 }
 
-/* A device with wide native vectors runs one work-item per row: work-item loops and barriers would only cost it. */
-static size_t softmax_items(const clattn_device_info *info) {
-  size_t items = info->native_float_width >= 8 ? 1 : SOFTMAX_ITEMS;
+/* kernels/softmax.cl. */
+static const char *softmax_fault(const struct tuning_entry *entry, const struct request *request) {
+  const long items = ctn_tuning_value(entry, "ITEMS", 1);
+  if (items < 1 || (items & (items - 1)) != 0) return "ITEMS is a power of two";
+  const uint32_t most = request->runtime->device.info.max_work_group;
+  return (uint64_t)items > most || items > 1024 ? "ITEMS is more than 1024, or than the device's work-groups have" : NULL;
+}
+
+/* Work-items a row. A device with wide native vectors runs one: work-item loops and barriers would only cost it. */
+static size_t softmax_items(const struct request *request, const struct tuning_entry **tuned) {
+  const clattn_device_info *info = &request->runtime->device.info;
+  *tuned = ctn_tuned(request, "softmax", softmax_fault);
+  size_t items = (size_t)ctn_tuning_value(*tuned, "ITEMS", info->native_float_width >= 8 ? 1 : SOFTMAX_ITEMS);
   while (items > info->max_work_group)
     items /= 2;
   return items;
@@ -45,8 +56,9 @@ static size_t softmax_items(const clattn_device_info *info) {
 /* Turns that the loops of softmax.cl make at most: three passes, in the last the rounds of Philox; two reductions. */
 static int64_t softmax_turns(const struct request *request) {
   const struct attention *a = &request->problem->as.attention;
+  const struct tuning_entry *tuned = NULL;
   const int64_t each = a->dropout > 0 ? 3 + 11 : 3;
-  return ctn_ceil_div(a->kv_len, (int64_t)softmax_items(&request->runtime->device.info)) * each + 64;
+  return ctn_ceil_div(a->kv_len, (int64_t)softmax_items(request, &tuned)) * each + 64;
 }
 
 static bool refuse_loops(const struct request *request, struct text *reason) {
@@ -92,10 +104,9 @@ static bool size_workspace(struct staged *s, int64_t limit) {
   return s->product.kind != PRODUCT_CLBLAST || ctn_staged_clblast_size(s);
 }
 
-static clattn_status make_softmax(struct staged *s, clattn_error *error) {
+static clattn_status make_softmax(struct staged *s, const struct request *request, clattn_error *error) {
   const struct attention *a = &s->problem->as.attention;
-  const clattn_device_info *info = &s->runtime->device.info;
-  s->softmax_items = softmax_items(info);
+  s->softmax_items = softmax_items(request, &s->softmax_tuned);
   struct specialisation spec = {0};
   ctn_define(&spec, "MASK", ctn_dtype_macro(a->mask_dtype));
   ctn_define(&spec, "ITEMS", (long)s->softmax_items);
@@ -141,7 +152,7 @@ static clattn_status prepare(void **state, const struct request *request, clattn
     status = ctn_fail(error, CLATTN_TOO_LARGE, "staged: the workspace needs %zu bytes, the device's largest buffer is %llu",
                       s->workspace.total, (unsigned long long)request->runtime->device.info.max_allocation);
   }
-  if (status == CLATTN_OK) status = make_softmax(s, error);
+  if (status == CLATTN_OK) status = make_softmax(s, request, error);
   if (status == CLATTN_OK) status = make_products(s, error);
   if (status != CLATTN_OK) {
     release(s);
@@ -161,6 +172,9 @@ static void describe(const void *state, struct text *text) {
   ctn_text_printf(text, "products: ");
   ctn_product_describe(&s->product, text);
   ctn_text_printf(text, "\nsoftmax: %zu work-item%s a row\n", s->softmax_items, s->softmax_items == 1 ? "" : "s");
+  ctn_tuned_describe(s->product.tuned, text);
+  ctn_tuned_describe(s->softmax_tuned, text);
+  if (s->product.kind == PRODUCT_CLBLAST) ctn_gemm_describe_tuning(s->runtime, text);
   ctn_text_printf(text, "chunks: %lld head%s x %lld rows of %lld x %lld\n", (long long)s->chunk_heads,
                   s->chunk_heads == 1 ? "" : "s", (long long)s->chunk_rows, (long long)(a->batch * a->q_heads),
                   (long long)a->q_len);
@@ -171,6 +185,7 @@ const struct family ctn_family_staged = {
     .summary = "scores, softmax and values as separate kernels; every stage readable",
     .operation = OP_ATTENTION,
     .path = CLATTN_PATH_STAGED,
+    .tuning = {"product_vector", "product_tile", "softmax", "clblast_routine", "clblast_xgemm", "clblast_xgemm_direct", NULL},
     .refuse = refuse,
     .cost = cost,
     .prepare = prepare,

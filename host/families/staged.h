@@ -22,6 +22,7 @@ struct staged {
   struct runtime *runtime;
   struct product product;
   size_t softmax_items;
+  const struct tuning_entry *softmax_tuned;
   int64_t chunk_heads, chunk_rows; /* of the flattened [batch * q_heads], and query rows */
   struct staged_workspace workspace;
   cl_kernel scores, softmax, values; /* own product: all three */

@@ -92,6 +92,7 @@ bool ctn_staged_clblast_size(struct staged *s) {
 }
 
 clattn_status ctn_staged_clblast_prepare(struct staged *s, clattn_error *error) {
+  ctn_gemm_tune(s->runtime);
   struct specialisation spec = {0};
   ctn_define(&spec, "DTYPE", ctn_dtype_macro(s->problem->as.attention.dtype));
   clattn_status status = ctn_kernel_create(&s->widen, s->runtime, "widen.cl", "widen", &spec, error);

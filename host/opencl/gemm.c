@@ -1,4 +1,4 @@
-/* CLBlast's strided-batched product: the only file that knows CLBlast. */
+/* CLBlast's strided-batched product. */
 #include "gemm.h"
 
 #include "checked.h"
@@ -8,7 +8,7 @@
 
 #include <clblast_c.h>
 
-/* CLBlast pads operands to multiples of its tiles in temporary buffers; no tile of its tuning tables is larger. */
+/* CLBlast pads operands to multiples of its tiles in temporary buffers; no tile of its tuning tables, or of ours, is larger. */
 #define TILE 128
 /* Terms that are summed in one call. */
 #define PIECE 512
@@ -90,19 +90,36 @@ static clattn_status enqueue_piece(struct chain *chain, const struct gemm *gemm,
   return CLATTN_OK;
 }
 
+/*
+ * The columns of one call. Where b is not transposed, its rows touch and its sizes are multiples of its tiles, CLBlast 1.5.3
+ * reads it in place from the start of the buffer, whatever its offset and stride. Rows longer than the columns asked for keep
+ * it from that: the last column comes by itself.
+ */
+static int64_t columns_at_once(const struct gemm *gemm) {
+  return !gemm->transpose_b && gemm->b_row == gemm->n && gemm->n > 1 ? gemm->n - 1 : gemm->n;
+}
+
 clattn_status ctn_gemm_enqueue(struct runtime *runtime, struct chain *chain, const struct gemm *gemm, bool last,
                                clattn_error *error) {
   const char *refusal = ctn_gemm_refusal(gemm);
   if (refusal != NULL) return ctn_fail(error, CLATTN_UNSUPPORTED, "matrix product: %s", refusal);
+  ctn_gemm_tune(runtime);
   atomic_store(&runtime->used_clblast, true);
   clattn_status status = CLATTN_OK;
-  /* CLBlast adds up all terms one after another in float32; pieces keep the error of long sums small. */
-  for (int64_t first = 0; first < gemm->k && status == CLATTN_OK; first += PIECE) {
-    struct gemm piece = *gemm;
-    piece.k = ctn_min(PIECE, gemm->k - first);
-    piece.a.offset += (size_t)first * sizeof(float);
-    piece.b.offset += (size_t)(gemm->transpose_b ? first : first * gemm->b_row) * sizeof(float);
-    status = enqueue_piece(chain, &piece, first > 0 ? 1.0f : 0.0f, last && first + PIECE >= gemm->k, error);
+  const int64_t columns = columns_at_once(gemm);
+  for (int64_t column = 0; column < gemm->n && status == CLATTN_OK; column += columns) {
+    /* CLBlast adds up all terms one after another in float32; pieces keep the error of long sums small. */
+    for (int64_t first = 0; first < gemm->k && status == CLATTN_OK; first += PIECE) {
+      struct gemm piece = *gemm;
+      piece.k = ctn_min(PIECE, gemm->k - first);
+      piece.n = ctn_min(columns, gemm->n - column);
+      piece.a.offset += (size_t)first * sizeof(float);
+      piece.b.offset +=
+          (size_t)(gemm->transpose_b ? first + column * gemm->b_row : first * gemm->b_row + column) * sizeof(float);
+      piece.c.offset += (size_t)column * sizeof(float);
+      const bool final = last && first + PIECE >= gemm->k && column + columns >= gemm->n;
+      status = enqueue_piece(chain, &piece, first > 0 ? 1.0f : 0.0f, final, error);
+    }
   }
   return status;
 }

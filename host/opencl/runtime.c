@@ -10,6 +10,7 @@
 
 #include "gemm.h"
 #include "program.h"
+#include "tuned.h"
 
 /* base + tail in memory of its own, or NULL. */
 static char *join(const char *base, const char *tail) {
@@ -88,6 +89,8 @@ clattn_status ctn_runtime_open(struct runtime **runtime, struct device *device, 
   }
   made->device = *device;
   memset(device, 0, sizeof *device);
+  status = ctn_tuned_load(made, options, error);
+  if (status != CLATTN_OK) goto cleanup;
   *runtime = made;
   made = NULL;
 cleanup:
@@ -171,6 +174,7 @@ clattn_status ctn_runtime_adopt(struct runtime **runtime, cl_context context, cl
   if (made == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "context: no memory for the runtime");
   status = ctn_device_query(&made->device, platform, device, error);
   if (status == CLATTN_OK) status = take_options(made, options, error);
+  if (status == CLATTN_OK) status = ctn_tuned_load(made, options, error);
   if (status == CLATTN_OK) status = retain(made, context, queue, error);
   if (status != CLATTN_OK) goto cleanup;
   *runtime = made;
@@ -187,6 +191,7 @@ void ctn_runtime_close(struct runtime *runtime) {
   if (runtime->queue != NULL) clReleaseCommandQueue(runtime->queue);
   if (runtime->context != NULL) clReleaseContext(runtime->context);
   if (runtime->adopted != NULL) clReleaseDevice(runtime->adopted);
+  ctn_tuning_free(&runtime->tuning);
   ctn_device_clear(&runtime->device);
   free(runtime->kernel_dir);
   free(runtime->cache_dir);

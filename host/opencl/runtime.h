@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "devices.h"
+#include "tuning.h"
 
 struct runtime {
   struct device device;
@@ -16,12 +17,14 @@ struct runtime {
   char *kernel_dir; /* NULL: embedded kernels */
   char *cache_dir;  /* NULL: no disk cache */
   struct program_store *programs;
-  atomic_bool used_clblast; /* its caches hold programs of this context */
-  atomic_llong loop_limit;  /* see loops.h; 0: not measured yet */
+  struct tuning tuning;      /* what the tables have for this device: see tuned.h */
+  atomic_bool used_clblast;  /* its caches hold programs of this context */
+  atomic_bool tuned_clblast; /* ctn_gemm_tune was here */
+  atomic_llong loop_limit;   /* see loops.h; 0: not measured yet */
 };
 
-/* Opens a device of ctn_devices_all: takes device over (and clears *device). Takes kernel_dir, cache_dir, no_cache and log from
- * options; a kernel_dir that is not a readable folder is IO_FAILED. */
+/* Opens a device of ctn_devices_all: takes device over (and clears *device). Takes kernel_dir, cache_dir, no_cache,
+ * tuning_file, no_tuning and log from options; a kernel_dir that is not a readable folder is IO_FAILED. */
 clattn_status ctn_runtime_open(struct runtime **runtime, struct device *device, const clattn_context_options *options,
                                clattn_error *error);
 /* The same on the caller's objects, which are retained; queue may be NULL. */

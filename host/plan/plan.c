@@ -7,6 +7,7 @@
 #include "program.h"
 #include "registry.h"
 #include "selftest.h"
+#include "tuned_sizes.h"
 
 enum { HOST_ALIGNMENT = 64 };
 
@@ -62,23 +63,47 @@ static clattn_status write_description(clattn_plan *plan, const struct text *rea
   return text->failed ? ctn_fail(error, CLATTN_OUT_OF_MEMORY, "plan: no memory for its description") : CLATTN_OK;
 }
 
-/* Chooses and prepares families until one is sound: each that fails its self-test is out of service from then on. */
-static clattn_status prepare_sound(clattn_plan *plan, struct text *reasons, clattn_error *error) {
-  const struct request request = {&plan->problem, plan->options, plan->context->runtime, plan->context->pool};
-  for (;;) {
-    struct sha256 programs;
-    ctn_text_free(reasons);
-    clattn_status status = ctn_choose(&plan->family, &request, plan->context->selftests, reasons, error);
-    if (status != CLATTN_OK) return status;
-    ctn_sha256_start(&programs);
-    ctn_program_trace(&programs);
-    status = plan->family->prepare(&plan->state, &request, error);
-    ctn_program_trace(NULL);
-    if (status != CLATTN_OK || plan->family->on_host || plan->context->no_selftest) return status;
-    if (ctn_selftest_passes(plan->context, &request, plan->family, &programs)) return CLATTN_OK;
-    plan->family->release(plan->state);
+/* One family, prepared and tested: *sound, or what it is to be replaced with is to be asked for again. */
+static clattn_status try_family(clattn_plan *plan, const struct request *request, bool *sound, clattn_error *error) {
+  const struct family *family = plan->family;
+  struct sha256 programs;
+  struct text before = {0}, after = {0};
+  *sound = false;
+  ctn_tuned_list(family, request, &before);
+  ctn_sha256_start(&programs);
+  ctn_program_trace(&programs);
+  clattn_status status = family->prepare(&plan->state, request, error);
+  ctn_program_trace(NULL);
+  if (status == CLATTN_OK) {
+    *sound = family->on_host || plan->context->no_selftest || ctn_selftest_passes(plan->context, request, family, &programs);
+    /* Another thread may have taken lines of the tuning table out of service meanwhile: then this state has their sizes. */
+    ctn_tuned_list(family, request, &after);
+    *sound = *sound && before.length == after.length;
+  } else if (status == CLATTN_BUILD_FAILED && ctn_tuned_drop(family, request, "its kernel does not compile")) {
+    status = CLATTN_OK;
+  }
+  if (!*sound && plan->state != NULL) {
+    family->release(plan->state);
     plan->state = NULL;
   }
+  ctn_text_free(&before);
+  ctn_text_free(&after);
+  return status;
+}
+
+/* Chooses and prepares families until one is sound: each that fails its self-test is out of service from then on, with sizes
+ * from the tuning table first those. */
+static clattn_status prepare_sound(clattn_plan *plan, struct text *reasons, clattn_error *error) {
+  const struct request request = {&plan->problem, plan->options, plan->context->runtime, plan->context->pool, &plan->problem};
+  bool sound = false;
+  while (!sound) {
+    ctn_text_free(reasons);
+    clattn_status status = ctn_choose(&plan->family, &request, plan->context->selftests, reasons, error);
+    if (status == CLATTN_OK) status = try_family(plan, &request, &sound, error);
+    if (status != CLATTN_OK) return status;
+  }
+  ctn_clear(error);
+  return CLATTN_OK;
 }
 
 /* What all creates share, after the problem was validated into plan->problem. */

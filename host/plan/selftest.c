@@ -10,6 +10,7 @@
 #include "half.h"
 #include "plan.h"
 #include "registry.h"
+#include "tuned_sizes.h"
 
 static const char format[] = "clattn self-test 2";
 
@@ -102,7 +103,7 @@ static void release(clattn_arrays *arrays, int first) {
 static clattn_status run(clattn_context *context, const struct request *request, const struct family *family,
                          const clattn_arrays *arrays, clattn_error *error) {
   clattn_plan plan = {.context = context, .problem = *request->problem, .options = request->options, .family = family};
-  const struct request own = {&plan.problem, request->options, request->runtime, request->pool};
+  const struct request own = {&plan.problem, request->options, request->runtime, request->pool, request->tuned_for};
   cl_int code = CL_SUCCESS;
   plan.options.user_workspace = 0;
   plan.queue = clCreateCommandQueue(context->runtime->context, context->runtime->device.id, 0, &code);
@@ -208,7 +209,7 @@ static clattn_status test(clattn_context *context, const struct request *like, c
                           clattn_error *error) {
   struct problem problem;
   const char *title = NULL;
-  const struct request request = {&problem, like->options, like->runtime, like->pool};
+  const struct request request = {&problem, like->options, like->runtime, like->pool, like->tuned_for};
   for (int index = 0; ctn_selftest_problem(&problem, &title, like, index, true); index++) {
     if (refuses(family, &request)) {
       ctn_selftest_problem(&problem, &title, like, index, false);
@@ -222,8 +223,8 @@ static clattn_status test(clattn_context *context, const struct request *like, c
 
 /* ----------------------------------------------------------------------------------------------------------------- verdicts */
 
-/* The programs' keys hold sources, options, platform, device and driver already. */
-static void make_key(uint8_t key[32], const struct request *request, const struct family *family,
+/* The programs' keys hold sources, options, platform, device and driver already. Whether sizes come from the tuning table. */
+static bool make_key(uint8_t key[32], const struct request *request, const struct family *family,
                      const struct sha256 *programs) {
   struct sha256 hash = *programs;
   const int32_t product = (int32_t)request->options.product;
@@ -231,7 +232,13 @@ static void make_key(uint8_t key[32], const struct request *request, const struc
   ctn_sha256_add(&hash, clattn_version_string(), strlen(clattn_version_string())); /* another version may test more */
   ctn_sha256_add(&hash, family->name, strlen(family->name));
   ctn_sha256_add(&hash, &product, sizeof product);
+  struct text tuned = {0}; /* not all of it is in the programs */
+  ctn_tuned_list(family, request, &tuned);
+  const bool any = tuned.data != NULL;
+  if (any) ctn_sha256_add(&hash, tuned.data, tuned.length);
+  ctn_text_free(&tuned);
   ctn_sha256_finish(&hash, key);
+  return any;
 }
 
 static bool has_passed(const struct selftests *selftests, const uint8_t key[32]) {
@@ -271,7 +278,7 @@ bool ctn_selftest_passes(clattn_context *context, const struct request *request,
   clattn_error error = CLATTN_ERROR_INIT;
   bool passes = true, tested = false;
   uint8_t key[32];
-  make_key(key, request, family, programs);
+  const bool tuned = make_key(key, request, family, programs);
   pthread_mutex_lock(&selftests->lock);
   if (find_failed(selftests, family) != NULL) {
     passes = false; /* by another thread's test, meanwhile */
@@ -279,7 +286,7 @@ bool ctn_selftest_passes(clattn_context *context, const struct request *request,
     if (!ctn_cache_has_passed(context->runtime, key)) {
       const clattn_status status = test(context, request, family, &error);
       if (status == CLATTN_OK) ctn_cache_store_passed(context->runtime, key);
-      passes = status == CLATTN_OK || status == CLATTN_OUT_OF_MEMORY || !add_failed(selftests, family, &error);
+      passes = status == CLATTN_OK || status == CLATTN_OUT_OF_MEMORY || (!tuned && !add_failed(selftests, family, &error));
       tested = true;
     }
     if (passes && error.status == CLATTN_OK) add_passed(selftests, key);
@@ -289,7 +296,12 @@ bool ctn_selftest_passes(clattn_context *context, const struct request *request,
     ctn_runtime_log(context->runtime, CLATTN_LOG_INFO, "self-test: the family %s passes on %s", family->name,
                     context->runtime->device.info.name);
   }
-  if (tested && !passes) {
+  if (tested && !passes && tuned) {
+    struct text why = {0};
+    ctn_text_printf(&why, "it fails its self-test on %s: %s", context->runtime->device.info.name, error.text);
+    ctn_tuned_drop(family, request, why.data != NULL ? why.data : "it fails its self-test");
+    ctn_text_free(&why);
+  } else if (tested && !passes) {
     ctn_runtime_log(context->runtime, CLATTN_LOG_WARNING, "self-test: the family %s fails on %s and is out of service: %s",
                     family->name, context->runtime->device.info.name, error.text);
   }

@@ -18,8 +18,9 @@ bool ctn_selftest_failed(struct selftests *selftests, const struct family *famil
 
 /*
  * Whether the device family, which takes the request, passes: remembered in the context and on disk by the programs that it was
- * prepared with (a trace of ctn_program_trace), tested where it is not. Failing puts it out of service and is logged. A test
- * that could not be carried out for lack of memory passes, and is not remembered.
+ * prepared with (a trace of ctn_program_trace), tested where it is not. Failing is logged: it takes the lines of the tuning
+ * table that gave the family its sizes out of service, or, where there are none, the family itself. A test that could not be
+ * carried out for lack of memory passes, and is not remembered.
  */
 bool ctn_selftest_passes(clattn_context *context, const struct request *request, const struct family *family,
                          const struct sha256 *programs);

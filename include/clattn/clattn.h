@@ -31,8 +31,8 @@
  *   structs    Descriptors start with struct_size; initialise them with their _INIT macro, which fills in the defaults. A field
  *              added later has a default that keeps old callers right.
  *   threads    A context may be shared by threads. A plan belongs to one thread at a time.
- *   quiet      The library never prints, exits, or reads the environment, except XDG_CACHE_HOME and HOME for the default cache
- *              folder. Compiler logs and warnings go to the log callback.
+ *   quiet      The library never prints, exits, or reads the environment, except XDG_CACHE_HOME, XDG_CONFIG_HOME and HOME for
+ *              the default cache folder and tuning file. Compiler logs and warnings go to the log callback.
  */
 #ifndef CLATTN_CLATTN_H
 #define CLATTN_CLATTN_H
@@ -159,10 +159,14 @@ typedef struct clattn_context_options {
   clattn_log_callback log;        /* or NULL */
   void *log_user;
   int no_selftest; /* 1: trust kernels without the self-test at their first use (for working on kernels) */
+  const char
+      *tuning_file; /* what `clattn tune` found: sizes of kernels for each device, used before those that come with the
+                       library; NULL: $XDG_CONFIG_HOME/clattn/tuning or $HOME/.config/clattn/tuning. None need be there. */
+  int no_tuning;    /* 1: no tuning table at all, only the sizes built into the kernel families */
 } clattn_context_options;
 
 #define CLATTN_CONTEXT_OPTIONS_INIT \
-  { sizeof(clattn_context_options), -1, NULL, CLATTN_DEVICE_ANY, NULL, NULL, 0, 0, NULL, NULL, 0 }
+  { sizeof(clattn_context_options), -1, NULL, CLATTN_DEVICE_ANY, NULL, NULL, 0, 0, NULL, NULL, 0, NULL, 0 }
 
 /*
  * Opens a device (or none: CLATTN_DEVICE_HOST) and what belongs to it: command queue, program cache, thread pool. options may
