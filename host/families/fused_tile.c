@@ -7,7 +7,7 @@
 #include "tuned_sizes.h"
 
 /* kernels/fused_tile.cl and common/product_tile.clh. */
-enum { SIDE = 8, PATCH = 4, TILE = 32, DEPTH = 16, FLUSH = 256, LARGEST_CHUNK = 128 };
+enum { SIDE = 8, PATCH = 4, TILE = 32, DEPTH = 16, FLUSH = 256, LARGEST_CHUNK = 128, ITEMS = SIDE * SIDE };
 
 static size_t bytes_of(int64_t chunk) {
   const size_t floats = TILE * (TILE + 1) + 2 * DEPTH * (TILE + 1) + TILE * (size_t)chunk;
@@ -37,12 +37,12 @@ static int64_t loop(int64_t turns, int64_t inside) {
 static int64_t block_turns(const struct request *request) {
   const struct attention *a = &request->problem->as.attention;
   const int64_t columns = chunk_of(request) / SIDE, place = loop(PATCH, loop(PATCH, 0));
-  const int64_t load = loop(TILE * DEPTH / (SIDE * SIDE), 0);
+  const int64_t load = loop(TILE * DEPTH / ITEMS, 0);
   const int64_t scores =
       loop(ctn_ceil_div(a->head_dim, DEPTH), 2 * load + loop(DEPTH, 0)) + a->head_dim / FLUSH * place + place;
   const int64_t softmax = loop(TILE / 2, 0) + loop(TILE / 2, a->dropout > 0 ? loop(10, 0) : 0);
   const int64_t values = loop(PATCH, loop(columns, 0) + loop(TILE, loop(columns, 0)) + loop(columns, 0));
-  return 1 + scores + softmax + loop(TILE * chunk_of(request) / (SIDE * SIDE), 0) + values;
+  return 1 + scores + softmax + loop(TILE * chunk_of(request) / ITEMS, 0) + values;
 }
 
 /* Those outside of the loop over the blocks: ranges, the state read, the state or the results written; and its end. */
@@ -65,7 +65,7 @@ static int64_t groups_of(const struct request *request) {
 
 /* The state of a work-group between launches: its totals, and maximum, sum and seen of its rows. */
 static size_t group_bytes(const struct request *request) {
-  return (size_t)(TILE * chunk_of(request) + 3 * TILE) * sizeof(float);
+  return (size_t)((chunk_of(request) + 3) * TILE) * sizeof(float);
 }
 
 static bool refuse_steps(const struct request *request, struct text *reason) {

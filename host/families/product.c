@@ -7,7 +7,14 @@
 #include "tuned_sizes.h"
 
 /* As the kernels' defaults: PATCH and DEPTH of common/product_tile.clh, ROWS of common/product_vector.clh. */
-enum { PATCH = 4, DEPTH = 16, VECTOR_ROWS = 96, VECTOR_LOCAL_MEMORY = 96 * 1024, VECTOR_MINIMUM_WIDTH = 8 };
+enum {
+  PATCH = 4,
+  DEPTH = 16,
+  PATCH_TERMS = PATCH * DEPTH,
+  VECTOR_ROWS = 96,
+  VECTOR_LOCAL_MEMORY = 96 * 1024,
+  VECTOR_MINIMUM_WIDTH = 8
+};
 
 /* Vector kernels suit devices whose work-items are not vectorised for them: those that report wide native vectors. A GPU-style
  * device that is of type CPU (llvmpipe) reports 1 and takes tiles. One work-item does much there, and nobody counts its turns.
@@ -57,7 +64,7 @@ static const char *tile_fault(const struct tuning_entry *entry, const struct req
   if (side != 2 && side != 4 && side != 8 && side != 16) return "SIDE is 2, 4, 8 or 16";
   if ((uint64_t)(side * side) > info->max_work_group)
     return "SIDE * SIDE work-items are more than the device's work-groups have";
-  const uint64_t bytes = (uint64_t)(2 * DEPTH * (side * PATCH + 1)) * sizeof(float) + 1024;
+  const uint64_t bytes = (uint64_t)(side * PATCH + 1) * (2 * DEPTH * sizeof(float)) + 1024;
   return bytes > info->local_memory ? "SIDE needs more local memory than the device has" : NULL;
 }
 
@@ -85,7 +92,7 @@ struct product ctn_product_choose(const struct request *request, enum product_ki
  * turn. The rest is the loops over a patch when it is stored. CLBlast gets few terms at a time (gemm.c). */
 int64_t ctn_product_turns(const struct product *product, int64_t terms) {
   if (product->kind != PRODUCT_TILE) return 0;
-  const int64_t load = PATCH * DEPTH / product->side + 1;
+  const int64_t load = PATCH_TERMS / product->side + 1;
   return ctn_ceil_div(terms, DEPTH) * (2 * load + DEPTH + 2) + 64;
 }
 

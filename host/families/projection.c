@@ -113,7 +113,7 @@ static void size_segments(struct projecting *s) {
 /* most: macro ROWS. */
 static int64_t choose_rows(const struct request *request, int64_t most) {
   const struct projection *p = &request->problem->as.projection;
-  const int64_t groups = ctn_ceil_div(features(p), VECTOR_FEATURES) * p->batch;
+  const int64_t groups = ctn_max(ctn_ceil_div(features(p), VECTOR_FEATURES) * p->batch, 1);
   const int64_t wanted = ctn_ceil_div(SHARE * (int64_t)request->runtime->device.info.compute_units, groups);
   const int64_t parts = ctn_max(wanted, ctn_ceil_div(p->length, most));
   return ctn_min(ctn_ceil_div(ctn_ceil_div(p->length, parts), ROW_STEP) * ROW_STEP, most);
