@@ -64,7 +64,7 @@ static const char *tile_fault(const struct tuning_entry *entry, const struct req
   if (side != 2 && side != 4 && side != 8 && side != 16) return "SIDE is 2, 4, 8 or 16";
   if ((uint64_t)(side * side) > info->max_work_group)
     return "SIDE * SIDE work-items are more than the device's work-groups have";
-  const uint64_t bytes = (uint64_t)(side * PATCH + 1) * (2 * DEPTH * sizeof(float)) + 1024;
+  const uint64_t bytes = (uint64_t)(side * PATCH + 1) * (sizeof(float) * 2 * DEPTH) + 1024;
   return bytes > info->local_memory ? "SIDE needs more local memory than the device has" : NULL;
 }
 
