@@ -10,7 +10,7 @@
 #include "bench.h"
 #include "tuning.h"
 
-enum { TUNE_SETS = 4, TUNE_NAME = 160, TUNE_ROUNDS = 9, TUNE_TEXT = 400 };
+enum { TUNE_SETS = 4, TUNE_NAME = 160, TUNE_ROUNDS = 9, TUNE_MOST_ROUNDS = 30, TUNE_TEXT = 400 };
 
 /* One step of a search: values that are tried together, on top of the best so far. */
 struct tune_move {

@@ -46,28 +46,33 @@ static bool assign(struct tuning_entry *entry, const char *values) {
   return changed;
 }
 
+static bool wins(struct ratio ratio) {
+  return ratio.estimate <= winning && ratio.high < 1;
+}
+
+/* Whether more rounds are worth their time: it may be a winner, and noise alone is in the way. */
+static bool undecided(struct ratio ratio) {
+  return !wins(ratio) && ratio.estimate <= winning && ratio.low < winning;
+}
+
 /* Runs the two in turns: the ratio of the second's time to the first's. False where one of them ended. */
 static bool compare(const struct tune *tune, struct tune_process *best, struct tune_process *other, struct ratio *ratio,
                     double *best_seconds, double *other_seconds) {
   struct bench_series a = {0}, b = {0};
-  bool done = true;
-  for (int round = 0; round < TUNE_ROUNDS && done; round++) {
+  bool done = true, more = true;
+  for (int round = 1; more && done; round++) {
     const double x = ctn_tune_time(best, tune), y = ctn_tune_time(other, tune);
     done = x > 0 && y > 0 && ctn_series_add(&a, x) && ctn_series_add(&b, y);
-    if (round == 1 && done && b.values[0] > hopeless * a.values[0] && b.values[1] > hopeless * a.values[1]) break;
-  }
-  if (done) {
+    if (!done) break;
+    const bool hopeless_now = round == 2 && b.values[0] > hopeless * a.values[0] && b.values[1] > hopeless * a.values[1];
     *ratio = ctn_ratio_of(a.values, a.count, b.values, b.count);
-    *best_seconds = ctn_series_median(&a);
-    *other_seconds = ctn_series_median(&b);
+    more = !hopeless_now && (round < TUNE_ROUNDS || (round < TUNE_MOST_ROUNDS && undecided(*ratio)));
   }
+  *best_seconds = ctn_series_median(&a);
+  *other_seconds = ctn_series_median(&b);
   ctn_series_free(&a);
   ctn_series_free(&b);
   return done;
-}
-
-static bool wins(struct ratio ratio) {
-  return ratio.estimate <= winning && ratio.high < 1;
 }
 
 static bool concerns(const struct tune_process *process, const char *family) {
@@ -112,6 +117,9 @@ static bool try_move(struct tune_result *result, struct tune *tune, const struct
     show(progress, tune, result->problem, "  better:", move->values);
     return true;
   }
+  char text[64];
+  snprintf(text, sizeof text, "%.2f times the time of the best so far", ratio.estimate);
+  show(progress, tune, result->problem, "  no:", timed ? text : "not timed to the end");
   ctn_tune_stop(winner);
   return false;
 }

@@ -109,8 +109,10 @@ void write_case(const char *path, const char *header, size_t data_bytes, const i
 
 /* In the child: streams, limits and surroundings, then the tool. */
 static void start(const char *const *argv, const struct tool_options *options, const char *out, const char *err) {
-  static const char *const ours[] = {
-      "CLATTN_DEVICE", "CLATTN_KERNEL_DIR", "CLATTN_CACHE_DIR", "CLATTN_NO_SELFTEST", "LC_ALL", "LC_MESSAGES", "LANG"};
+  static const char *const ours[] = {"CLATTN_DEVICE",      "CLATTN_KERNEL_DIR",
+                                     "CLATTN_CACHE_DIR",   "CLATTN_NO_SELFTEST",
+                                     "CLATTN_TUNING_FILE", "LC_ALL",
+                                     "LC_MESSAGES",        "LANG"};
   for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
     unsetenv(ours[i]);
   for (const char *const *e = options->environment; e && *e; e++) {
