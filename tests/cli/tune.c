@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,7 +72,7 @@ static void test_usage(void **state) {
   }
 }
 
-/* A wrong candidate does not win, however fast; a right one does, is kept, and is used by the next run. */
+/* A wrong candidate does not win, however fast; a right one does, and is kept. */
 static void test_winner(void **state) {
   (void)state;
   char *folder = make_folder(), *table = join_path(folder, "new/folder/tuning"), *kernels = make_kernels(folder),
@@ -88,17 +89,65 @@ static void test_winner(void **state) {
   }
   check_table(table);
   tool_free(&result);
-  /* Found once, there is nothing to do; nor anything written where nothing may be. */
+  /* A dry run writes nothing. */
+  char *none = join_path(folder, "none");
   result = tool_run((const char *const[]){"tune", "projection", "--small", "--device", "Portable", "--dry-run", "--budget",
-                                          "20", "--output", join_path(folder, "none"), NULL},
+                                          "20", "--output", none, NULL},
                     &options);
   assert_int_equal(result.code, 0);
   assert_null(strstr(result.out, "kept in"));
   tool_free(&result);
   assert_int_equal(count_files(folder), 2); /* kernels, and the table's folder */
+  free(none);
   remove_folder(folder);
   free(kernels);
   free(table);
+}
+
+/* The explanation of a run with an environment. */
+static char *explain(const char *folder, const char *const *environment) {
+  const struct tool_options options = {.environment = environment};
+  char *out = join_path(folder, "out.safetensors");
+  struct tool_result result = tool_run((const char *const[]){"run", TEST_CASES "/extended/gqa_causal.safetensors", "-o", out,
+                                                             "--device", "Portable", "--path", "staged", "--explain", NULL},
+                                       &options);
+  if (result.code == 1 && strstr(result.err, "no device")) skip();
+  if (result.code != 0) fail_msg("%s", result.err);
+  char *text = strdup(result.out);
+  assert_non_null(text);
+  tool_free(&result);
+  free(out);
+  return text;
+}
+
+/* A table in its usual place is read at start, one that is named comes instead, and an empty name is none. */
+static void test_read_at_start(void **state) {
+  (void)state;
+  static const char usual_text[] = "clattn tuning 1\ndevice=* family=softmax : ITEMS=2\n",
+                    named_text[] = "clattn tuning 1\n\ndevice=* family=softmax : ITEMS=4\n";
+  char *folder = make_folder(), *usual = join_path(folder, "clattn"), *named = join_path(folder, "named");
+  char config[1024], variable[1024];
+  snprintf(config, sizeof config, "XDG_CONFIG_HOME=%s", folder);
+  snprintf(variable, sizeof variable, "CLATTN_TUNING_FILE=%s", named);
+  assert_int_equal(mkdir(usual, 0700), 0);
+  char *path = join_path(usual, "tuning");
+  write_file(path, usual_text, strlen(usual_text));
+  write_file(named, named_text, strlen(named_text));
+  char *texts[3] = {explain(folder, (const char *const[]){config, NULL}),
+                    explain(folder, (const char *const[]){config, variable, NULL}),
+                    explain(folder, (const char *const[]){config, "CLATTN_TUNING_FILE=", NULL})};
+  if (!strstr(texts[0], "softmax: 2 work-items a row\n") || !strstr(texts[0], "tuned: softmax ITEMS=2 (") ||
+      !strstr(texts[0], "/clattn/tuning:2)\n")) {
+    fail_msg("%s", texts[0]);
+  }
+  if (!strstr(texts[1], "tuned: softmax ITEMS=4 (") || !strstr(texts[1], "/named:3)\n")) fail_msg("%s", texts[1]);
+  if (strstr(texts[2], "tuned: ")) fail_msg("%s", texts[2]);
+  for (int i = 0; i < 3; i++)
+    free(texts[i]);
+  remove_folder(folder);
+  free(usual);
+  free(named);
+  free(path);
 }
 
 /* Whether the file holds the text by now. */
@@ -164,7 +213,8 @@ static void test_foreign_file(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_usage), cmocka_unit_test(test_winner),
-                                     cmocka_unit_test(test_interrupt), cmocka_unit_test(test_foreign_file)};
+                                     cmocka_unit_test(test_read_at_start), cmocka_unit_test(test_interrupt),
+                                     cmocka_unit_test(test_foreign_file)};
   cmocka_set_test_filter(getenv("CLATTN_TEST_FILTER")); /* a test's name; NULL: all */
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
