@@ -5,17 +5,19 @@
  * 0 and would spread them; values_finish.cl puts back what attended keys contribute. flags[0] says whether any row is flagged; the
  * unchecked copy that runs before clears it.
  *
+ * Rows of the copy are `pitch` elements apart; what lies between them is left as it is.
+ *
  * One work-item a row: global (rows, batch * heads).
  */
 #include "common/types.clh"
 
 __kernel void widen(const __global storage *data, const long data_offset, const layout data_layout, const long heads,
-                    const long rows, const long columns, __global float *out, const long out_offset, __global int *flags,
+                    const long rows, const long columns, const long pitch, __global float *out, const long out_offset, __global int *flags,
                     const long flags_offset, const int checked) {
   const long r = (long)get_global_id(0), bh = (long)get_global_id(1);
   const long b = bh / heads, h = bh - b * heads;
   const long from = data_offset + b * data_layout.batch + h * data_layout.head + r * data_layout.row;
-  const long to = out_offset + (bh * rows + r) * columns;
+  const long to = out_offset + (bh * rows + r) * pitch;
   int flag = 0;
   for (long c = 0; c < columns; c++) {
     const float value = load(data, from + c);

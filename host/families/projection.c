@@ -203,6 +203,7 @@ static clattn_status widen(struct projecting *s, const struct call *call, enum t
   ctn_argument_long(&arguments, 1);
   ctn_argument_long(&arguments, rows);
   ctn_argument_long(&arguments, p->in_features);
+  ctn_argument_long(&arguments, p->in_features);
   ctn_argument_slice(&arguments, segment(call, to), sizeof(float));
   ctn_argument_slice(&arguments, segment(call, s->flags), sizeof(int32_t));
   ctn_argument_int(&arguments, 0);

@@ -4,7 +4,12 @@
 #include "half.h"
 #include "staged.h"
 
-enum { SEGMENT_ALIGNMENT = 128 };
+/* V_GAP: elements after each row of v's copy, so that CLBlast does not read it in place: see gemm.c. */
+enum { SEGMENT_ALIGNMENT = 128, V_GAP = 4 };
+
+static int64_t v_pitch(const struct attention *a) {
+  return a->head_dim_v + V_GAP;
+}
 
 /* The product of one run of heads with a common kv head, or, without grouping, of one batch: sizes alone. */
 static struct gemm scores_shape(const struct attention *a, int64_t rows, int64_t batch) {
@@ -32,8 +37,8 @@ static struct gemm values_shape(const struct attention *a, int64_t rows, int64_t
       .alpha = 1.0f,
       .a_row = a->kv_len,
       .a_batch = rows * a->kv_len,
-      .b_row = a->head_dim_v,
-      .b_batch = a->group > 1 ? 0 : a->kv_len * a->head_dim_v,
+      .b_row = v_pitch(a),
+      .b_batch = a->group > 1 ? 0 : a->kv_len * v_pitch(a),
       .c_row = a->head_dim_v,
       .c_batch = rows * a->head_dim_v,
       .batch = batch,
@@ -56,7 +61,7 @@ bool ctn_staged_clblast_refuse(const struct request *request, struct text *reaso
   }
   const int64_t copies[4][3] = {{a->batch * a->q_heads, a->q_len, a->head_dim},
                                 {a->batch * a->kv_heads, a->kv_len, a->head_dim},
-                                {a->batch * a->kv_heads, a->kv_len, a->head_dim_v},
+                                {a->batch * a->kv_heads, a->kv_len, v_pitch(a)},
                                 {a->batch * a->q_heads, a->q_len, a->head_dim_v}};
   for (int i = 0; i < 4 && refusal == NULL; i++) {
     int64_t elements = 0;
@@ -85,7 +90,7 @@ bool ctn_staged_clblast_size(struct staged *s) {
   /* None overflows: refuse() has bounded them. */
   w->q = add_segment(w, a->batch * a->q_heads * a->q_len * a->head_dim);
   w->k = add_segment(w, a->batch * a->kv_heads * a->kv_len * a->head_dim);
-  w->v = add_segment(w, a->batch * a->kv_heads * a->kv_len * a->head_dim_v);
+  w->v = add_segment(w, a->batch * a->kv_heads * a->kv_len * v_pitch(a));
   w->flags = add_segment(w, 1 + a->batch * a->kv_heads * a->kv_len);
   w->out = add_segment(w, s->chunk_heads * s->chunk_rows * a->head_dim_v);
   return true;
@@ -109,7 +114,7 @@ static struct slice segment(const struct call *call, size_t start) {
 }
 
 static clattn_status widen(struct staged *s, const struct call *call, enum tensor tensor, struct layout layout, int64_t heads,
-                           int64_t rows, int64_t columns, size_t to, bool checked, clattn_error *error) {
+                           int64_t rows, int64_t columns, int64_t pitch, size_t to, bool checked, clattn_error *error) {
   const struct attention *a = &s->problem->as.attention;
   struct arguments arguments;
   ctn_arguments_begin(&arguments, s->widen, "widen");
@@ -118,6 +123,7 @@ static clattn_status widen(struct staged *s, const struct call *call, enum tenso
   ctn_argument_long(&arguments, heads);
   ctn_argument_long(&arguments, rows);
   ctn_argument_long(&arguments, columns);
+  ctn_argument_long(&arguments, pitch);
   ctn_argument_slice(&arguments, segment(call, to), sizeof(float));
   ctn_argument_slice(&arguments, segment(call, s->workspace.flags), sizeof(int32_t));
   ctn_argument_int(&arguments, checked);
@@ -130,9 +136,11 @@ static clattn_status widen(struct staged *s, const struct call *call, enum tenso
 clattn_status ctn_staged_clblast_begin(struct staged *s, const struct call *call, clattn_error *error) {
   const struct attention *a = &s->problem->as.attention;
   const struct staged_workspace *w = &s->workspace;
-  clattn_status status = widen(s, call, T_Q, a->q, a->q_heads, a->q_len, a->head_dim, w->q, false, error);
-  if (status == CLATTN_OK) status = widen(s, call, T_K, a->k, a->kv_heads, a->kv_len, a->head_dim, w->k, false, error);
-  if (status == CLATTN_OK) status = widen(s, call, T_V, a->v, a->kv_heads, a->kv_len, a->head_dim_v, w->v, true, error);
+  clattn_status status = widen(s, call, T_Q, a->q, a->q_heads, a->q_len, a->head_dim, a->head_dim, w->q, false, error);
+  if (status == CLATTN_OK)
+    status = widen(s, call, T_K, a->k, a->kv_heads, a->kv_len, a->head_dim, a->head_dim, w->k, false, error);
+  if (status == CLATTN_OK)
+    status = widen(s, call, T_V, a->v, a->kv_heads, a->kv_len, a->head_dim_v, v_pitch(a), w->v, true, error);
   return status;
 }
 
@@ -201,7 +209,7 @@ clattn_status ctn_staged_clblast_values(struct staged *s, const struct staged_ch
     gemm.a = c->probabilities;
     advance(&gemm.a, weights->offset + (bh - weights->head) * weights->rows * a->kv_len);
     gemm.b = segment(c->call, s->workspace.v);
-    advance(&gemm.b, kv_head(a, bh) * a->kv_len * a->head_dim_v);
+    advance(&gemm.b, kv_head(a, bh) * a->kv_len * v_pitch(a));
     gemm.c = segment(c->call, s->workspace.out);
     advance(&gemm.c, (bh - c->chunk.head) * c->chunk.rows * a->head_dim_v);
     const clattn_status status = ctn_gemm_enqueue(s->runtime, c->call->chain, &gemm, false, error);
