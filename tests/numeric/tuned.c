@@ -8,7 +8,7 @@
 #include "on_device.h"
 
 static char folder[] = "/tmp/clattn-tuned-XXXXXX";
-static char table[64], kernels[64];
+static char table[64], kernels[64], cache[64];
 
 struct told {
   int warnings;
@@ -28,6 +28,7 @@ static int begin(void **state) {
   if (mkdtemp(folder) == NULL) return 1;
   snprintf(table, sizeof table, "%s/tuning", folder);
   snprintf(kernels, sizeof kernels, "%s/kernels", folder);
+  snprintf(cache, sizeof cache, "%s/cache", folder);
   return 0;
 }
 
@@ -52,7 +53,7 @@ static clattn_context *open_context(const char *lines, const char *kernel_dir, s
   options.device_name = device;
   options.tuning_file = table;
   options.kernel_dir = kernel_dir;
-  options.no_cache = 1;
+  options.cache_dir = cache; /* the built-in sizes are compiled once */
   options.log = listen;
   options.log_user = told;
   if (clattn_context_create(&context, &options, &error) != CLATTN_OK) fail_msg("%s", error.text);
