@@ -7,9 +7,25 @@
 #include "runtime.h"
 #include "status.h"
 
+/* Asked first, because a driver without sub-devices may lack the very function: Rusticl's entry for it is NULL, and the loader
+ * calls that. */
+static bool can_divide_equally(cl_device_id device) {
+  cl_device_partition_property ways[16] = {0};
+  size_t bytes = 0;
+  if (clGetDeviceInfo(device, CL_DEVICE_PARTITION_PROPERTIES, sizeof ways, ways, &bytes) != CL_SUCCESS) return false;
+  for (size_t i = 0; i < bytes / sizeof *ways; i++) {
+    if (ways[i] == CL_DEVICE_PARTITION_EQUALLY) return true;
+  }
+  return false;
+}
+
 static clattn_status divide(cl_device_id *parts, cl_device_id device, size_t count, cl_uint units, clattn_error *error) {
   const cl_device_partition_property how[] = {CL_DEVICE_PARTITION_EQUALLY, (cl_device_partition_property)(units / count), 0};
   cl_uint made = 0;
+  if (!can_divide_equally(device)) {
+    return ctn_fail(error, CLATTN_UNSUPPORTED,
+                    "the device cannot be divided into %zu parts: its driver has no equal sub-devices", count);
+  }
   /* Units that do not divide evenly make more parts: only the first count are asked for. */
   cl_int code = clCreateSubDevices(device, how, 0, NULL, &made);
   cl_device_id *all = code == CL_SUCCESS && made >= count ? calloc(made, sizeof *all) : NULL;

@@ -191,6 +191,10 @@ static void test_errors(void **state) {
   assert_int_equal(clattn_context_partition(many, too_many, support_device(), NULL, &error), CLATTN_INVALID_ARGUMENT);
   assert_non_null(strstr(error.text, "fewer than"));
   free(many);
+  /* A driver without sub-devices may lack the function as well. */
+  if (other != NULL && clattn_context_device(other)->compute_units >= 2) {
+    assert_int_equal(clattn_context_partition(made, 2, other, NULL, &error), CLATTN_UNSUPPORTED);
+  }
   assert_null(made[0]);
   assert_int_equal(clattn_split_execute(NULL, NULL, &error), CLATTN_INVALID_ARGUMENT);
   clattn_split_destroy(NULL);
