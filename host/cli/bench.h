@@ -10,10 +10,12 @@
 #include <jansson.h>
 
 #include <clattn/clattn_opencl.h>
+#include <clattn/clattn_split.h>
 
 #include "bench_peak.h"
+#include "text.h"
 
-enum { BENCH_PLACES = 9, BENCH_PATHS = 2 * BENCH_PLACES + 2, BENCH_VALUES = 64 };
+enum { BENCH_PLACES = 9, BENCH_PARTS = 2, BENCH_PATHS = 2 * BENCH_PLACES + 2, BENCH_VALUES = 64 };
 
 /* Numbers in the order of measuring. */
 struct bench_series {
@@ -40,7 +42,8 @@ struct bench_place {
   char name[160];                 /* unlike every other place's */
   int index;                      /* of `clattn devices`; -1: the host */
   struct peak *peak;
-  struct bench_series flop, read; /* rates of bursts, per second */
+  struct bench_series flop, read;     /* rates of bursts, per second */
+  clattn_context *parts[BENCH_PARTS]; /* equal ones of the device, where they are measured */
 };
 
 enum bench_kind {
@@ -50,6 +53,9 @@ enum bench_kind {
   BENCH_METER, /* multiply-add bursts: no plan */
   BENCH_READER /* reading bursts: no plan */
 };
+
+/* What the plan of an attention row runs on. All but the first are on arrays of the host, copies included. */
+enum bench_on { BENCH_BUFFERS, BENCH_ARRAYS, BENCH_PART, BENCH_BOTH_PARTS, BENCH_TOGETHER };
 
 /* A projection's rows are q_len, its columns head_dim in and head_dim_v out; its heads and keys are 0. */
 struct bench_shape {
@@ -76,6 +82,8 @@ struct bench_row {
   const char *path; /* of bench->paths, or "native", "opencl" */
   int path_index;   /* in bench->paths; -1: none */
   int place;
+  enum bench_on on;
+  unsigned members; /* TOGETHER: a bit for each place; row->place is one of them */
   clattn_product product;
   struct bench_shape shape;
   struct bench_shape whole; /* larger, where this place is too slow for the work's own lengths */
@@ -89,6 +97,8 @@ struct bench_row {
   int inner;                        /* runs in a round */
   struct bench_series peaks, reads; /* the place's rates in each round, per second */
   double flop, bytes;               /* of one run; 0 where it has none */
+  double shares[BENCH_PLACES];      /* of the contexts of a split */
+  int share_count;
 };
 
 /* What the command line asked for; 0 or CLATTN_NONE: the work's own. */
@@ -112,6 +122,7 @@ struct bench_sizes ctn_bench_sweep_sizes(const struct bench_sweep *sweep, struct
 
 struct bench {
   const char *command;
+  clattn_context_options context; /* but for the device */
   clattn_plan_options plan;
   struct bench_sizes sizes;
   struct bench_sweep sweep;
@@ -150,6 +161,11 @@ struct bench_row *ctn_bench_new_row(struct bench *bench, const char *work);
  * this work. Sizes from the command line can make two shapes the same: then the rows that are there serve. */
 int ctn_bench_add_shape(struct bench *bench, enum bench_kind kind, const char *work, struct bench_shape shape,
                         const struct bench_shape *fit, int against);
+/* The shape with the command line's sizes; what its lengths have to be divided by so that a run which takes `slower` times as
+ * long as the path's own takes no longer than allowed; and that division. */
+struct bench_shape ctn_bench_sized(const struct bench *bench, enum bench_kind kind, struct bench_shape shape);
+int64_t ctn_bench_divisor(const struct bench *bench, enum bench_kind kind, struct bench_shape shape, int path, double slower);
+void ctn_bench_divide(struct bench_shape *shape, int64_t divisor);
 bool ctn_bench_same_shape(const struct bench_shape *a, const struct bench_shape *b);
 /* FLOP and bytes of one run. */
 void ctn_bench_count(struct bench_row *row);
@@ -161,6 +177,7 @@ double ctn_bench_estimate(const struct bench *bench, const struct bench_row *row
 /* bench_job.c: a row's data, plan and buffers. */
 struct bench_job {
   clattn_plan *plan;
+  clattn_split *split; /* in place of a plan */
   clattn_arrays arrays;
   clattn_buffers buffers;
   void *memory[4]; /* q, k, v, out, or x, weight, out: host memory behind arrays */
@@ -179,6 +196,19 @@ void ctn_bench_release(struct bench_job *job);
 /* Descriptors of a row's problem. */
 clattn_problem ctn_bench_attention(const struct bench_shape *shape);
 clattn_projection ctn_bench_projection(const struct bench_shape *shape);
+
+/* bench_split.c */
+bool ctn_bench_add_split(struct bench *bench);
+/* The path that a row's plans are asked for. */
+clattn_path ctn_bench_path_of(const struct bench *bench, const struct bench_row *row);
+/* UNSUPPORTED where one of its contexts would compute all of it. */
+clattn_status ctn_bench_make_split(struct bench_job *job, const struct bench *bench, const struct bench_row *row,
+                                   clattn_error *error);
+void ctn_bench_note_shares(const struct bench *bench, struct bench_row *row, const struct bench_job *job);
+/* What a row runs on, as text; and its numbers in `clattn devices`, where that is no place by itself. */
+void ctn_bench_device(const struct bench *bench, const struct bench_row *row, struct text *name, struct text *on);
+/* What computes a share of a split. */
+void ctn_bench_member(const struct bench *bench, const struct bench_row *row, int index, char *text, size_t room);
 
 /* bench_check.c: the last run's results on sampled rows against the float64 reference. */
 clattn_status ctn_bench_check(const struct bench *bench, const struct bench_row *row, struct bench_job *job,
@@ -201,6 +231,8 @@ void ctn_progress_end(struct bench_progress *progress);
 /* From now on the first interrupt (SIGINT, SIGTERM) ends the measuring, not the program. */
 void ctn_bench_catch_interrupt(void);
 bool ctn_bench_stopped(void);
+/* A row without a time, and why. */
+void ctn_bench_fail(struct bench_row *row, enum bench_state state, const char *text);
 /* Every group's rows, prepared, checked, warmed up and timed in turns. The bar goes to stream; NULL: none. */
 void ctn_bench_measure(struct bench *bench, FILE *stream);
 

@@ -13,6 +13,7 @@
   "                          decode    one query over 8192 keys, D = 128, 8 to 64 heads on 8 of keys\n"      \
   "                          project   2048 rows, 768 numbers to 768\n"                                      \
   "                          product   CLBlast's matrix products against the own kernel's\n"                 \
+  "                          split     a prefill over two parts of a device, and over all devices at once\n" \
   "                          overhead  calls on a tiny problem against an empty kernel's\n"                  \
   "  --sweep AXIS=VALUES   works (without one: prefill) at several sizes. AXIS: seq, head-dim, batch,\n"     \
   "                        heads, kv-heads, window; VALUES: 128:16384 (doubling), 100:500:100, 64,100\n"     \
@@ -41,6 +42,7 @@
   "  clattn bench --compare before.json --with after.json     without measuring anything\n"               \
   "  Every device is measured unless --device names one. A result that differs from the reference is a\n" \
   "  failed row, not a time. Ctrl-C keeps what was measured.\n"                                           \
-  "  Times on a device are from enqueueing on its buffers to finishing, without copies.\n"
+  "  Times on a device are from enqueueing on its buffers to finishing, without copies; the work\n"       \
+  "  split is on the host's arrays, copies included.\n"
 
 #endif

@@ -86,8 +86,9 @@ static clattn_status make_buffers(struct bench_job *job, clattn_context *device,
 static clattn_status make_plan(struct bench_job *job, const struct bench *bench, const struct bench_row *row,
                                clattn_error *error) {
   clattn_plan_options options = bench->plan;
-  clattn_context *context = bench->places[row->place].context;
-  options.path = bench->paths[row->path_index].path;
+  const struct bench_place *place = &bench->places[row->place];
+  clattn_context *context = row->on == BENCH_PART ? place->parts[0] : place->context;
+  options.path = ctn_bench_path_of(bench, row);
   options.product = row->product;
   if (row->kind == BENCH_PROJECTION) {
     const clattn_projection problem = ctn_bench_projection(&row->shape);
@@ -101,8 +102,7 @@ static clattn_status make_plan(struct bench_job *job, const struct bench *bench,
 static clattn_status refuse_huge(const struct bench *bench, const struct bench_row *row, clattn_error *error) {
   const struct bench_shape *s = &row->shape;
   const double bytes = 4.0 * (double)s->batch * (double)s->q_heads * (double)s->q_len * (double)s->kv_len;
-  if (row->kind != BENCH_ATTENTION || bench->paths[row->path_index].path != CLATTN_PATH_STAGED ||
-      bytes <= 1.1 * 1024 * 1024 * 1024)
+  if (row->kind != BENCH_ATTENTION || ctn_bench_path_of(bench, row) != CLATTN_PATH_STAGED || bytes <= 1.1 * 1024 * 1024 * 1024)
     return CLATTN_OK;
   return ctn_fail(error, CLATTN_TOO_LARGE, "its scores would take %.1f GiB; bench stops at 1", bytes / (1024 * 1024 * 1024));
 }
@@ -118,9 +118,13 @@ clattn_status ctn_bench_prepare(struct bench_job *job, const struct bench *bench
     return job->empty ? CLATTN_OK : ctn_fail(error, CLATTN_OPENCL_FAILED, "an empty kernel does not compile on this device");
   }
   clattn_status status = refuse_huge(bench, row, error);
-  if (status == CLATTN_OK) status = make_plan(job, bench, row, error);
+  if (status == CLATTN_OK) {
+    const bool split = row->on == BENCH_BOTH_PARTS || row->on == BENCH_TOGETHER;
+    status = split ? ctn_bench_make_split(job, bench, row, error) : make_plan(job, bench, row, error);
+  }
   if (status == CLATTN_OK) status = make_data(job, row, error);
-  if (status == CLATTN_OK && row->place > 0) status = make_buffers(job, bench->places[row->place].context, error);
+  if (status == CLATTN_OK && row->place > 0 && row->on == BENCH_BUFFERS)
+    status = make_buffers(job, bench->places[row->place].context, error);
   if (status != CLATTN_OK) return status;
   if (row->kind == BENCH_PROJECTION) {
     job->arrays.x = job->memory[0], job->arrays.weight = job->memory[1];
@@ -144,6 +148,8 @@ clattn_status ctn_bench_run(struct bench_job *job, double *seconds, clattn_error
     code = clEnqueueNDRangeKernel(job->queue, job->empty, 1, NULL, &one, &one, 0, NULL, NULL);
   } else if (job->queue) {
     status = clattn_plan_enqueue(job->plan, job->queue, &job->buffers, 0, NULL, NULL, error);
+  } else if (job->split) {
+    status = clattn_split_execute(job->split, &job->arrays, error);
   } else {
     status = clattn_plan_execute(job->plan, &job->arrays, error);
   }
@@ -162,6 +168,7 @@ clattn_status ctn_bench_fetch(struct bench_job *job, clattn_error *error) {
 
 void ctn_bench_release(struct bench_job *job) {
   clattn_plan_destroy(job->plan);
+  clattn_split_destroy(job->split);
   if (job->empty) clReleaseKernel(job->empty);
   for (int i = 0; i < 4; i++) {
     if (job->memories[i]) clReleaseMemObject(job->memories[i]);

@@ -91,7 +91,7 @@ static void put_rates(json_t *value, const struct bench *bench, const struct ben
   const double peak = ctn_series_median(&row->peaks), read = ctn_series_median(&row->reads);
   const struct bench_place *place = &bench->places[row->place];
   /* Where reading was not measured beside the row, the whole run's figure serves. */
-  const double any_read = isfinite(read) ? read : ctn_series_median(&place->read);
+  const double any_read = isfinite(read) ? read : row->members ? NAN : ctn_series_median(&place->read);
   const double flop_share = row->flop / median / peak, read_share = row->bytes / median / any_read;
   const bool both = isfinite(flop_share) && isfinite(read_share) && row->flop > 0 && row->bytes > 0;
   put(value, "min_s", number_json(ctn_series_quantile(&row->samples, 0)), done);
@@ -113,6 +113,33 @@ static void put_rates(json_t *value, const struct bench *bench, const struct ben
   put(value, "speedup_over_cpu", number_json(cpu && cpu != row ? ctn_series_median(&cpu->samples) / median : NAN), done);
 }
 
+static void put_device_of(json_t *value, const struct bench *bench, const struct bench_row *row, bool *done) {
+  struct text name = {0}, on = {0};
+  ctn_bench_device(bench, row, &name, &on);
+  put(value, "device", string_json(name.data), done);
+  put(value, "on", on.data ? json_string(on.data) : json_null(), done);
+  if (name.failed || on.failed) *done = false;
+  ctn_text_free(&name);
+  ctn_text_free(&on);
+}
+
+/* Who computes how much of a split; null for all else. */
+static json_t *shares_json(const struct bench *bench, const struct bench_row *row) {
+  json_t *array = row->share_count ? json_array() : json_null();
+  bool done = array != NULL;
+  for (int i = 0; i < row->share_count && done; i++) {
+    char name[200] = "";
+    json_t *share = json_object();
+    ctn_bench_member(bench, row, i, name, sizeof name);
+    put(share, "device", string_json(name), &done);
+    put(share, "share", json_real(row->shares[i]), &done);
+    if (json_array_append_new(array, share) != 0) done = false;
+  }
+  if (done) return array;
+  json_decref(array);
+  return NULL;
+}
+
 static json_t *row_json(const struct bench *bench, const struct bench_row *row) {
   static const char *const products[] = {
       [CLATTN_PRODUCT_AUTO] = "auto", [CLATTN_PRODUCT_OWN] = "own", [CLATTN_PRODUCT_CLBLAST] = "clblast"};
@@ -120,10 +147,11 @@ static json_t *row_json(const struct bench *bench, const struct bench_row *row) 
   bool done = value != NULL;
   put(value, "work", json_string(row->work), &done);
   put(value, "path", json_string(row->path), &done);
-  put(value, "device", string_json(bench->places[row->place].name), &done);
+  put_device_of(value, bench, row, &done);
   put_sizes(value, row, &done);
   put_rates(value, bench, row, &done);
   put(value, "family", json_string(row->family), &done);
+  put(value, "shares", shares_json(bench, row), &done);
   put(value, "product", json_string(products[row->product]), &done);
   put(value, "state",
       json_string(finished(row)                 ? "ok"

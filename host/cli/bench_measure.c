@@ -41,7 +41,7 @@ struct group {
   bool reads;            /* the rate of reading limits a row */
 };
 
-static void fail(struct bench_row *row, enum bench_state state, const char *text) {
+void ctn_bench_fail(struct bench_row *row, enum bench_state state, const char *text) {
   row->state = state;
   snprintf(row->reason, sizeof row->reason, "%.*s", (int)sizeof row->reason - 1, text);
 }
@@ -63,25 +63,35 @@ static bool too_long(const struct bench *bench, struct bench_row *row) {
   return true;
 }
 
+/* A row that is there only to be held against one that is left out. */
+static bool needless(const struct bench *bench, struct bench_row *row) {
+  const struct bench_row *base = row->on != BENCH_BUFFERS && row->against >= 0 ? &bench->rows[row->against] : NULL;
+  if (!base || base->state != BENCH_REFUSED) return false;
+  row->state = BENCH_REFUSED;
+  snprintf(row->reason, sizeof row->reason, "there is no %s to hold it against", base->work);
+  return true;
+}
+
 /* Plan and data, one run that is checked. Seconds of a second run, or 0 where the row is out. */
 static double ready(struct bench *bench, struct bench_row *row, struct bench_job *job) {
   clattn_error error = CLATTN_ERROR_INIT;
   double seconds = 0;
-  if (too_long(bench, row)) return 0;
+  if (needless(bench, row) || too_long(bench, row)) return 0;
   clattn_status status = ctn_bench_prepare(job, bench, row, &error);
   if (status != CLATTN_OK) {
     bool refused = status == CLATTN_UNSUPPORTED || status == CLATTN_TOO_LARGE || status == CLATTN_OUT_OF_MEMORY;
     /* Out of service for a wrong result is no matter of sizes. */
     if (strstr(error.text, "failed its self-test")) refused = false;
-    fail(row, refused ? BENCH_REFUSED : BENCH_FAILED, error.text);
+    ctn_bench_fail(row, refused ? BENCH_REFUSED : BENCH_FAILED, error.text);
     return 0;
   }
-  if (job->plan) snprintf(row->family, sizeof row->family, "%s", clattn_plan_family(job->plan));
+  snprintf(row->family, sizeof row->family, "%s", job->split ? "split" : job->plan ? clattn_plan_family(job->plan) : "");
+  if (job->split) ctn_bench_note_shares(bench, row, job);
   status = ctn_bench_run(job, &seconds, &error);
   if (status == CLATTN_OK) status = ctn_bench_check(bench, row, job, &error);
   if (status == CLATTN_OK) status = ctn_bench_run(job, &seconds, &error);
   if (status != CLATTN_OK) {
-    fail(row, BENCH_FAILED, error.text);
+    ctn_bench_fail(row, BENCH_FAILED, error.text);
     return 0;
   }
   const double speed = row->path_index >= 0 ? row->flop / seconds : 0;
@@ -116,9 +126,9 @@ static void turn(struct bench *bench, struct group *group) {
     double seconds = 0;
     if (row->state != BENCH_READY || group->enough[i] || !timed(row)) continue;
     if (ctn_bench_run(&group->jobs[i], &seconds, &error)) {
-      fail(row, BENCH_FAILED, error.text);
+      ctn_bench_fail(row, BENCH_FAILED, error.text);
     } else if (!ctn_series_add(&row->samples, seconds)) {
-      fail(row, BENCH_FAILED, "out of memory");
+      ctn_bench_fail(row, BENCH_FAILED, "out of memory");
     }
     group->spent[i] += seconds;
   }
@@ -136,6 +146,22 @@ static double rate(const struct bench *bench, int place, const int *first, bool 
   return best;
 }
 
+/* Of all places of a row together; those on the host's processor have one rate. */
+static double row_rate(const struct bench *bench, const struct bench_row *row, const int *first, bool read) {
+  double shared = 0, sum = 0;
+  if (!row->members) return rate(bench, row->place, first, read);
+  for (int place = 0; place < bench->place_count; place++) {
+    if (!(row->members >> place & 1)) continue;
+    const double here = rate(bench, place, first, read);
+    if (place > 0 && !ctn_bench_shares_host(bench, place)) {
+      sum += here;
+    } else if (here > shared) {
+      shared = here;
+    }
+  }
+  return shared + sum;
+}
+
 static void one_round(struct bench *bench, struct group *group, int round) {
   int flops[BENCH_PLACES] = {0}, reads[BENCH_PLACES] = {0};
   for (int place = 0; place < bench->place_count; place++) {
@@ -149,7 +175,7 @@ static void one_round(struct bench *bench, struct group *group, int round) {
   for (int i = 0; i < group->count; i++) {
     struct bench_row *row = &group->rows[i];
     if (row->state != BENCH_READY || group->enough[i]) continue;
-    const double flop = rate(bench, row->place, flops, false), read = rate(bench, row->place, reads, true);
+    const double flop = row_rate(bench, row, flops, false), read = row_rate(bench, row, reads, true);
     if (flop > 0) ctn_series_add(&row->peaks, flop);
     if (read > 0) ctn_series_add(&row->reads, read);
     group->enough[i] = !bench->all_rounds && round + 1 >= LEAST_ROUNDS && group->spent[i] > bench->patience;
@@ -178,15 +204,18 @@ static void prepare(struct bench *bench, struct group *group, struct bench_progr
   for (int i = 0; i < group->count && !stop; i++) {
     struct bench_row *row = &group->rows[i];
     ctn_progress_show(progress, row, 0.3 * i / group->count);
-    if (place_is_late(bench, row, spent)) continue;
+    if (row->state != BENCH_WAITING || place_is_late(bench, row, spent)) continue;
     const double start = ctn_seconds();
     const double seconds = timed(row) ? ready(bench, row, &group->jobs[i]) : 0;
     spent[row->place] += ctn_seconds() - start;
     if (!timed(row)) row->state = BENCH_READY;
     if (seconds > slowest) slowest = seconds;
     if (row->state != BENCH_READY) continue;
-    group->at[row->place] = true;
-    if (ctn_bench_shares_host(bench, row->place)) group->at[0] = true;
+    for (int place = 0; place < bench->place_count; place++) {
+      if (place != row->place && !(row->members >> place & 1)) continue;
+      group->at[place] = true;
+      if (ctn_bench_shares_host(bench, place)) group->at[0] = true;
+    }
     group->reads = group->reads || read_bound(bench, row);
   }
   group->inner = slowest <= 0 || slowest > inner_seconds ? 1
@@ -213,7 +242,7 @@ static void measure_group(struct bench *bench, struct group *group, struct bench
   group->enough = calloc(count, sizeof *group->enough);
   const bool room = group->jobs && group->spent && group->enough;
   for (int i = 0; i < group->count && !room; i++)
-    fail(&group->rows[i], BENCH_FAILED, "out of memory");
+    ctn_bench_fail(&group->rows[i], BENCH_FAILED, "out of memory");
   if (room) prepare(bench, group, progress);
   for (int i = 0; i < group->count; i++)
     group->rows[i].inner = group->inner;
@@ -240,7 +269,7 @@ static void settle_meters(struct bench *bench) {
       ctn_series_add(&row->samples, 1e9 / rates->values[n]);
     row->flop = read ? 0 : 1e9;
     row->bytes = read ? 1e9 : 0;
-    if (!rates->count && row->state == BENCH_READY) fail(row, BENCH_FAILED, "could not be measured");
+    if (!rates->count && row->state == BENCH_READY) ctn_bench_fail(row, BENCH_FAILED, "could not be measured");
   }
 }
 

@@ -66,6 +66,7 @@ static clattn_status open_host(struct bench *bench, const struct common_options 
 clattn_status ctn_bench_open_places(struct bench *bench, const struct common_options *common, bool one, clattn_error *error) {
   clattn_context_options options = common->context;
   clattn_device_list *list = NULL;
+  bench->context = common->context;
   clattn_status status = open_host(bench, common, error);
   if (status == CLATTN_OK && one) return open_place(bench, &options, error);
   if (status == CLATTN_OK) status = clattn_device_list_create(&list, error);

@@ -26,6 +26,7 @@ static const struct field record_fields[] = {RECORD("work", TEXT, work),
                                              RECORD("bound", TEXT, bound),
                                              RECORD("compared_with", TEXT, compared_with),
                                              RECORD("product", TEXT, product),
+                                             RECORD("on", TEXT, on),
                                              RECORD("batch", SIZE, batch),
                                              RECORD("q_heads", SIZE, q_heads),
                                              RECORD("kv_heads", SIZE, kv_heads),
@@ -103,6 +104,7 @@ static void read_row(struct run *run, const json_t *object) {
   read_fields(object, record_fields, sizeof record_fields / sizeof *record_fields, row);
   row->samples = json_object_get(object, "samples_s");
   row->peaks = json_object_get(object, "round_peak_gflops");
+  row->shares = json_object_get(object, "shares");
   row->reads = json_object_get(object, "round_read_gb_s");
   row->place = -1;
   for (int i = 0; i < run->place_count && row->place < 0; i++) {

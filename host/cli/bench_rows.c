@@ -26,7 +26,7 @@ struct bench_row *ctn_bench_new_row(struct bench *bench, const char *work) {
   return row;
 }
 
-static void divide_lengths(struct bench_shape *shape, int64_t divisor) {
+void ctn_bench_divide(struct bench_shape *shape, int64_t divisor) {
   int64_t *const lengths[] = {&shape->q_len, &shape->kv_len, &shape->window};
   for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
     if (*lengths[i] > 1) *lengths[i] = *lengths[i] > divisor ? *lengths[i] / divisor : 1;
@@ -34,9 +34,9 @@ static void divide_lengths(struct bench_shape *shape, int64_t divisor) {
 }
 
 /* Sizes from the command line in place of the work's own. One query stays one. */
-static struct bench_shape sized(const struct bench *bench, enum bench_kind kind, struct bench_shape shape) {
+struct bench_shape ctn_bench_sized(const struct bench *bench, enum bench_kind kind, struct bench_shape shape) {
   const struct bench_sizes *sizes = &bench->sizes;
-  if (bench->small) divide_lengths(&shape, SMALL);
+  if (bench->small) ctn_bench_divide(&shape, SMALL);
   if (sizes->batch) shape.batch = sizes->batch;
   if (sizes->dtype) shape.dtype = sizes->dtype;
   if (sizes->seq && shape.q_len > 1) shape.q_len = sizes->seq;
@@ -60,15 +60,14 @@ bool ctn_bench_same_shape(const struct bench_shape *a, const struct bench_shape 
          a->causal == b->causal && a->window == b->window;
 }
 
-/* What the lengths have to be divided by so that one run of the shape on the path takes no longer than allowed. In a sweep
- * they stay: a row that takes too long is left out there. */
-static int64_t divisor_for(const struct bench *bench, enum bench_kind kind, struct bench_shape shape, int path) {
+/* In a sweep lengths stay: a row that takes too long is left out there. */
+int64_t ctn_bench_divisor(const struct bench *bench, enum bench_kind kind, struct bench_shape shape, int path, double slower) {
   int64_t divisor = 1;
   for (;;) {
     struct bench_row row = {.kind = kind, .path_index = path, .shape = shape};
-    divide_lengths(&row.shape, divisor);
+    ctn_bench_divide(&row.shape, divisor);
     ctn_bench_count(&row);
-    if (bench->sweep.axis || bench->longest <= 0 || ctn_bench_estimate(bench, &row) <= bench->longest) return divisor;
+    if (bench->sweep.axis || bench->longest <= 0 || slower * ctn_bench_estimate(bench, &row) <= bench->longest) return divisor;
     if ((row.shape.q_len > 1 ? row.shape.q_len : row.shape.kv_len) / 2 < LEAST_LENGTH) return divisor;
     divisor *= 2;
   }
@@ -91,7 +90,7 @@ static int counterpart(const struct bench *bench, int against, int path, int64_t
   if (against < 0) return -1;
   const struct bench_row *base = &bench->rows[against];
   struct bench_shape shape = base->whole;
-  divide_lengths(&shape, divisor);
+  ctn_bench_divide(&shape, divisor);
   const struct bench_row *row = find(bench, base->work, &shape, path);
   return row ? (int)(row - bench->rows) : -1;
 }
@@ -99,7 +98,7 @@ static int counterpart(const struct bench *bench, int against, int path, int64_t
 static bool add_row(struct bench *bench, enum bench_kind kind, const char *work, struct bench_shape whole, int path,
                     int64_t divisor, int against) {
   struct bench_shape shape = whole;
-  divide_lengths(&shape, divisor);
+  ctn_bench_divide(&shape, divisor);
   if (find(bench, work, &shape, path)) return true;
   struct bench_row *row = ctn_bench_new_row(bench, work);
   if (!row) return false;
@@ -126,11 +125,12 @@ static bool has_path(const struct bench *bench, enum bench_kind kind, int path) 
 
 int ctn_bench_add_shape(struct bench *bench, enum bench_kind kind, const char *work, struct bench_shape shape,
                         const struct bench_shape *fit, int against) {
-  const struct bench_shape actual = sized(bench, kind, shape), decides = sized(bench, kind, fit ? *fit : shape);
+  const struct bench_shape actual = ctn_bench_sized(bench, kind, shape),
+                           decides = ctn_bench_sized(bench, kind, fit ? *fit : shape);
   const int first = bench->row_count;
   for (int p = 0; p < bench->path_count; p++) {
     if (!has_path(bench, kind, p)) continue;
-    const int64_t divisor = divisor_for(bench, kind, decides, p);
+    const int64_t divisor = ctn_bench_divisor(bench, kind, decides, p, 1);
     if (!add_row(bench, kind, work, actual, p, divisor, against)) return -1;
     /* The CPU path at that size as well, so that both can be compared. */
     for (int host = 0; divisor > 1 && host < bench->path_count; host++) {

@@ -14,12 +14,12 @@
 
 /* One row. Strings belong to the JSON; numbers that it does not have are NaN, sizes 0, strings "". */
 struct record {
-  const char *work, *path, *device, *dtype, *state, *reason, *bound, *compared_with, *product;
+  const char *work, *path, *device, *dtype, *state, *reason, *bound, *compared_with, *product, *on;
   int64_t batch, q_heads, kv_heads, q_len, kv_len, head_dim, head_dim_v, window, swept, whole_len, runs_per_round;
   int causal;
   double min_s, median_s, spread, gflops, gb_s, flop, bytes, share_of_peak, share_of_read, peak_gflops, read_gb_s, ratio,
       speedup;
-  const json_t *samples, *peaks, *reads;
+  const json_t *samples, *peaks, *reads, *shares;
   int place;     /* in run->places, the host first; -1: none of them */
   int64_t index; /* of that device */
 };
@@ -61,7 +61,7 @@ const char *ctn_cell_sizes(const struct record *row, char text[CELL]);
 const char *ctn_cell_dim(const struct record *row, char text[CELL]);
 const char *ctn_cell_share(const struct record *row, char text[CELL]);
 const char *ctn_cell_spread(const struct record *row, char text[CELL]);
-/* "host", or the device's number. */
+/* "host", the device's number, or those of several. */
 const char *ctn_cell_place(const struct record *row, char text[CELL]);
 
 /* bench_table.c */

@@ -111,6 +111,24 @@ static void print_shrunk(const struct run *run) {
   }
 }
 
+static void print_shares(const struct run *run) {
+  bool first = true;
+  for (int i = 0; i < run->row_count; i++) {
+    const struct record *row = &run->rows[i];
+    const json_t *share;
+    size_t n;
+    if (!json_array_size(row->shares)) continue;
+    if (first) printf("\nshared out by the speeds measured on each part\n");
+    first = false;
+    print_name(row);
+    putchar('\n');
+    json_array_foreach(row->shares, n, share) {
+      const char *device = json_string_value(json_object_get(share, "device"));
+      printf("  %4.3g %%  %s\n", 100 * json_number_value(json_object_get(share, "share")), device ? device : "");
+    }
+  }
+}
+
 static void print_notes(const struct run *run) {
   fputs(
       "\non: where it runs, as listed above. heads: batch x query heads (/ key-value heads). sizes: queries x keys.\n"
@@ -118,7 +136,8 @@ static void print_notes(const struct run *run) {
       "GFLOP/s: 4 x D for each pair of query and key that is attended; 2 x in x out for each projected row.\n"
       "GB/s: inputs and results once. of peak: share of the multiply-adds that the same place did in bursts\n"
       "between these runs; m: of what it read in bursts, where that is the limit. x cpu: how many times as fast\n"
-      "as the CPU path, measured in turns. Every result was checked before it was timed.\n",
+      "as the CPU path, measured in turns. Every result was checked before it was timed. Times on a device are\n"
+      "without copies from or to the host, but with them in the rows split-*, which all run on the host's arrays.\n",
       stdout);
   for (int i = 0; i < run->place_count; i++) {
     const struct run_place *place = &run->places[i];
@@ -138,6 +157,7 @@ void ctn_run_print(const struct run *run) {
   for (int i = 0; i < run->row_count; i++)
     waiting += strcmp(run->rows[i].state, "interrupted") == 0;
   print_ratios(run);
+  print_shares(run);
   print_shrunk(run);
   print_missing(run, "left out", "left out");
   print_missing(run, "failed", "FAILED");

@@ -66,6 +66,7 @@ const char *ctn_cell_spread(const struct record *row, char text[CELL]) {
 }
 
 const char *ctn_cell_place(const struct record *row, char text[CELL]) {
+  if (*row->on) return row->on;
   if (row->place <= 0) return row->place ? "?" : "host";
   snprintf(text, CELL, "%lld", (long long)row->index);
   return text;

@@ -3,19 +3,12 @@
 
 #include "bench.h"
 
-enum { PEAK, MEMORY, PREFILL, CAUSAL, WINDOW, SHORT, DECODE, PROJECT, PRODUCT, OVERHEAD };
+enum { PEAK, MEMORY, PREFILL, CAUSAL, WINDOW, SHORT, DECODE, PROJECT, PRODUCT, SPLIT, OVERHEAD };
 
-const char *const ctn_bench_works[] = {[PEAK] = "peak",
-                                       [MEMORY] = "memory",
-                                       [PREFILL] = "prefill",
-                                       [CAUSAL] = "causal",
-                                       [WINDOW] = "window",
-                                       [SHORT] = "short",
-                                       [DECODE] = "decode",
-                                       [PROJECT] = "project",
-                                       [PRODUCT] = "product",
-                                       [OVERHEAD] = "overhead",
-                                       NULL};
+const char *const ctn_bench_works[] = {
+    [PEAK] = "peak",       [MEMORY] = "memory", [PREFILL] = "prefill",   [CAUSAL] = "causal",
+    [WINDOW] = "window",   [SHORT] = "short",   [DECODE] = "decode",     [PROJECT] = "project",
+    [PRODUCT] = "product", [SPLIT] = "split",   [OVERHEAD] = "overhead", NULL};
 
 static const struct bench_shape causal_full = {CLATTN_F32, 1, 8, 8, 4096, 4096, 64, 64, false, 0};
 static const struct bench_shape window_causal = {CLATTN_F32, 1, 8, 8, 8192, 8192, 64, 64, true, 0};
@@ -187,6 +180,8 @@ bool ctn_bench_add(struct bench *bench, int work) {
     case PRODUCT:
       done = add_products(bench);
       break;
+    case SPLIT:
+      return ctn_bench_add_split(bench);
     default:
       done = add_overhead(bench);
       break;

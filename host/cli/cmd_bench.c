@@ -139,6 +139,8 @@ static void release(struct bench *bench) {
   for (int i = 0; i < bench->place_count || (i < BENCH_PLACES && bench->places[i].context); i++) {
     ctn_peak_destroy(bench->places[i].peak);
     clattn_context_destroy(bench->places[i].context);
+    for (int n = 0; n < BENCH_PARTS; n++)
+      clattn_context_destroy(bench->places[i].parts[n]);
     ctn_series_free(&bench->places[i].flop);
     ctn_series_free(&bench->places[i].read);
   }
