@@ -51,6 +51,7 @@ struct family {
 /* The rows, by file. */
 extern const struct family ctn_family_fused_vector;
 extern const struct family ctn_family_fused_tile;
+extern const struct family ctn_family_fused_matrix;
 extern const struct family ctn_family_staged;
 extern const struct family ctn_family_embedding;
 extern const struct family ctn_family_position;

@@ -47,6 +47,15 @@ static clattn_device_type device_type(cl_device_type types) {
   return CLATTN_DEVICE_ACCELERATOR;
 }
 
+/* 80 for 8.0; 0 where the device does not say. The extension's header is not always there. */
+static uint32_t compute_capability(cl_device_id id) {
+  enum { CAPABILITY_MAJOR = 0x4000, CAPABILITY_MINOR = 0x4001 };
+  cl_uint major = 0, minor = 0;
+  if (clGetDeviceInfo(id, CAPABILITY_MAJOR, sizeof major, &major, NULL) != CL_SUCCESS) return 0;
+  if (clGetDeviceInfo(id, CAPABILITY_MINOR, sizeof minor, &minor, NULL) != CL_SUCCESS) return 0;
+  return major < 100 && minor < 10 ? major * 10 + minor : 0;
+}
+
 static clattn_status query_strings(struct device *device, clattn_error *error) {
   clattn_device_info *info = &device->info;
   const struct {
@@ -72,6 +81,7 @@ static clattn_status query_strings(struct device *device, clattn_error *error) {
   info->has_fp16 = has_extension(extensions, "cl_khr_fp16");
   info->has_fp64 = has_extension(extensions, "cl_khr_fp64");
   info->has_sub_groups = has_extension(extensions, "cl_khr_subgroups") || has_extension(extensions, "cl_intel_subgroups");
+  if (has_extension(extensions, "cl_nv_device_attribute_query")) device->ptx = compute_capability(device->id);
   free((char *)extensions);
   return CLATTN_OK;
 }

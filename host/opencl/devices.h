@@ -13,6 +13,7 @@ struct device {
   cl_platform_id platform;
   cl_device_id id;
   cl_device_type types; /* every bit: a device may call itself several types, of which info.type is one */
+  uint32_t ptx;         /* NVIDIA's compute capability, 80 for 8.0, where the device takes inline PTX; otherwise 0 */
   bool usable;          /* available, and with a compiler: others are listed but never chosen unless named by their index */
   clattn_device_info info;
 };

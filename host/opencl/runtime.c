@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gemm.h"
+#include "matrix.h"
 #include "program.h"
 #include "tuned.h"
 
@@ -62,7 +63,8 @@ static clattn_status take_options(struct runtime *runtime, const clattn_context_
     }
   }
   if (failed) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "context: no memory for the paths of kernels and cache");
-  return ctn_program_store_create(&runtime->programs, error);
+  const clattn_status status = ctn_program_store_create(&runtime->programs, error);
+  return status == CLATTN_OK ? ctn_matrix_verdicts_create(&runtime->matrix, error) : status;
 }
 
 clattn_status ctn_runtime_open(struct runtime **runtime, struct device *device, const clattn_context_options *options,
@@ -188,6 +190,7 @@ void ctn_runtime_close(struct runtime *runtime) {
   if (runtime == NULL) return;
   ctn_gemm_forget(runtime);
   ctn_program_store_destroy(runtime->programs);
+  ctn_matrix_verdicts_destroy(runtime->matrix);
   if (runtime->queue != NULL) clReleaseCommandQueue(runtime->queue);
   if (runtime->context != NULL) clReleaseContext(runtime->context);
   if (runtime->adopted != NULL) clReleaseDevice(runtime->adopted);

@@ -7,6 +7,8 @@
 #include "devices.h"
 #include "tuning.h"
 
+struct matrix_verdicts;
+
 struct runtime {
   struct device device;
   cl_context context;
@@ -17,10 +19,11 @@ struct runtime {
   char *kernel_dir; /* NULL: embedded kernels */
   char *cache_dir;  /* NULL: no disk cache */
   struct program_store *programs;
-  struct tuning tuning;      /* what the tables have for this device: see tuned.h */
-  atomic_bool used_clblast;  /* its caches hold programs of this context */
-  atomic_bool tuned_clblast; /* ctn_gemm_tune was here */
-  atomic_llong loop_limit;   /* see loops.h; 0: not measured yet */
+  struct tuning tuning;           /* what the tables have for this device: see tuned.h */
+  atomic_bool used_clblast;       /* its caches hold programs of this context */
+  atomic_bool tuned_clblast;      /* ctn_gemm_tune was here */
+  atomic_llong loop_limit;        /* see loops.h; 0: not measured yet */
+  struct matrix_verdicts *matrix; /* see matrix.h */
 };
 
 /* Opens a device of ctn_devices_all: takes device over (and clears *device). Takes kernel_dir, cache_dir, no_cache,

@@ -8,7 +8,7 @@
 
 /* Past one block of every kernel, and no multiple of any. */
 enum { MASKED_KEY = 50, MASKED_ROW = 4, NAN_KEY = 61, CAUSAL_NAN_KEY = 3 }; /* excluded for all rows; without keys; NaN */
-enum { Q_LEN = 9, KV_LEN = 203, HEADS = 4, KV_HEADS = 2, LONG_HEAD_DIM = 259, MOST_HEAD_DIM = 37, MOST_HEAD_DIM_V = 136 };
+enum { Q_LEN = 9, KV_LEN = 203, HEADS = 4, KV_HEADS = 2, LONG_HEAD_DIM = 259, AWKWARD_DIM = 37, MOST_HEAD_DIM_V = 136 };
 
 #define STAGES \
   (CLATTN_OUTPUT_SCORES_RAW | CLATTN_OUTPUT_SCORES_SOFTCAPPED | CLATTN_OUTPUT_SCORES_MASKED | CLATTN_OUTPUT_WEIGHTS)
@@ -18,6 +18,12 @@ static clattn_layout apart(int64_t heads, int64_t rows, int64_t columns) {
   return (clattn_layout){rows * row + 2, columns + 3, row};
 }
 
+/* A head_dim that is no multiple of anything and that the same program serves: some are made for steps of 32. */
+static int64_t awkward_dim(int64_t head_dim) {
+  if (head_dim > 256) return AWKWARD_DIM;
+  return head_dim <= AWKWARD_DIM ? head_dim : ctn_min(head_dim, ctn_ceil_div(head_dim, 32) * 32 - 32 + AWKWARD_DIM % 32);
+}
+
 static clattn_problem attention_base(const struct attention *a) {
   clattn_problem p = CLATTN_PROBLEM_INIT;
   p.dtype = a->dtype;
@@ -25,7 +31,7 @@ static clattn_problem attention_base(const struct attention *a) {
   p.kv_heads = KV_HEADS;
   p.q_len = Q_LEN;
   p.kv_len = KV_LEN;
-  p.head_dim = ctn_min(a->head_dim, MOST_HEAD_DIM);
+  p.head_dim = awkward_dim(a->head_dim);
   p.head_dim_v = ctn_min(a->head_dim_v, MOST_HEAD_DIM_V); /* kernels are made for widths up to 128 */
   p.outputs = CLATTN_OUTPUT_OUT | CLATTN_OUTPUT_LSE;
   if (a->mask_dtype != CLATTN_NONE) p.mask = (clattn_mask){a->mask_dtype, 2, {Q_LEN, KV_LEN}, {0, 0}};
