@@ -181,6 +181,37 @@ static void test_random(void **state) {
   }
 }
 
+/* Another family runs, and the plan says why. */
+static void expect_refusal(clattn_context *context, const struct attention_case *c, int vector_width, const char *reason) {
+  clattn_plan_options options = CLATTN_PLAN_OPTIONS_INIT;
+  const clattn_problem problem = support_case_problem(c, CLATTN_OUTPUT_OUT);
+  options.path = CLATTN_PATH_FUSED;
+  options.vector_width = vector_width;
+  clattn_plan *plan = support_attention_plan(context, &problem, &options);
+  assert_string_not_equal(clattn_plan_family(plan), "fused_matrix");
+  if (strstr(clattn_plan_describe(plan), reason) == NULL) fail_msg("not \"%s\": %s", reason, clattn_plan_describe(plan));
+  clattn_plan_destroy(plan);
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  clattn_context_options options = CLATTN_CONTEXT_OPTIONS_INIT;
+  clattn_context *context = NULL;
+  struct attention_case c = middle;
+  c.dtype = CLATTN_F32;
+  expect_refusal(support_device(), &c, 0, "fused_matrix: matrix engines multiply f16 and bf16, the tensors are stored as f32");
+  c.dtype = CLATTN_F16;
+  expect_refusal(support_device(), &c, 8, "fused_matrix: a vector width was asked for");
+  c.head_dim = 257;
+  expect_refusal(support_device(), &c, 0, "fused_matrix: head_dim is 257, and registers hold rows of up to 256");
+  c.head_dim = 256;
+  options.device_name = clattn_context_device(support_device())->platform_name;
+  options.no_selftest = 1;
+  assert_int_equal(clattn_context_create(&context, &options, NULL), CLATTN_OK);
+  expect_refusal(context, &c, 0, "fused_matrix: the device has no matrix engine that the kernels know: they know NVIDIA's");
+  clattn_context_destroy(context);
+}
+
 /* Small ones, for a simulator that sees every access: everything at once; several blocks; the way that keeps NaN apart. */
 static void test_accesses(void **state) {
   static const struct attention_case cases[] = {
@@ -235,7 +266,8 @@ static void test_accesses(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_options), cmocka_unit_test(test_borders),
                                      cmocka_unit_test(test_wide),    cmocka_unit_test(test_cancelling),
-                                     cmocka_unit_test(test_random),  cmocka_unit_test(test_accesses)};
+                                     cmocka_unit_test(test_random),  cmocka_unit_test(test_refusals),
+                                     cmocka_unit_test(test_accesses)};
   const struct CMUnitTest accesses[] = {cmocka_unit_test(test_accesses)};
   if (getenv("CLATTN_TEST_CASE") != NULL) return cmocka_run_group_tests(accesses, NULL, support_close_device);
   return cmocka_run_group_tests(tests, NULL, support_close_device);
