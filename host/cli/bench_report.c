@@ -125,7 +125,9 @@ static void add_rows(struct text *html, const struct run *run) {
       "2 &times; in &times; out a projected row. GB/s: inputs and results once. of peak: of the multiply-adds that the same "
       "place did in bursts between these runs (blue), or of its reading where that is the limit (orange, m). &times; CPU: how "
       "many times as fast as the CPU path, measured in turns. Every row&rsquo;s result was checked against a float64 reference "
-      "before it was timed. Times on a device are from enqueueing on its buffers to finishing, without copies.</p>\n");
+      "before it was timed. Times on a device are from enqueueing on its buffers to finishing, without copies, but with copies "
+      "from and to the "
+      "host in the rows split-*.</p>\n");
 }
 
 static void add_missing(struct text *html, const struct run *run, const char *state, const char *title) {
@@ -191,6 +193,29 @@ static clattn_status add_charts(struct text *html, const struct run *run, clattn
   return status;
 }
 
+/* Who computes how much of each split. */
+static void add_shares(struct text *html, const struct run *run) {
+  bool first = true;
+  for (int i = 0; i < run->row_count; i++) {
+    const struct record *row = &run->rows[i];
+    const json_t *share;
+    size_t n;
+    if (!json_array_size(row->shares)) continue;
+    if (first) ctn_text_printf(html, "<h2>Shared out</h2>\n");
+    first = false;
+    ctn_text_printf(html, "<h3>");
+    ctn_page_escaped(html, row->work);
+    ctn_text_printf(html, ", %lld &times; %lld</h3>\n<table>\n", (long long)row->q_len, (long long)row->kv_len);
+    json_array_foreach(row->shares, n, share) {
+      const char *device = json_string_value(json_object_get(share, "device"));
+      char part[32];
+      snprintf(part, sizeof part, "%.3g %%", 100 * json_number_value(json_object_get(share, "share")));
+      pair(html, part, "%s", device ? device : "");
+    }
+    ctn_text_printf(html, "</table>\n");
+  }
+}
+
 static void add_notes(struct text *html, const struct run *run) {
   if (run->interrupted) ctn_text_printf(html, "<p class=\"bad\">The run was interrupted: rows are missing.</p>\n");
   for (int i = 0; i < run->place_count; i++) {
@@ -224,6 +249,7 @@ clattn_status ctn_run_report(const struct run *run, struct text *html, clattn_er
   add_missing(html, run, "failed", "Failed");
   const clattn_status status = add_charts(html, run, error);
   add_rows(html, run);
+  add_shares(html, run);
   add_missing(html, run, "left out", "Left out");
   add_missing(html, run, "interrupted", "Not measured");
   ctn_text_printf(html, "</body></html>\n");

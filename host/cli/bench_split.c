@@ -129,10 +129,10 @@ static bool add_together(struct bench *bench, struct bench_shape whole) {
   for (int place = 0; place < bench->place_count; place++) {
     if ((all >> place & 1) && (fastest < 0 || speed_at(bench, place) > speed_at(bench, fastest))) fastest = place;
   }
-  for (int place = bench->place_count - 1; place >= 0; place--) {
+  for (int place = 0; place < bench->place_count; place++) {
     if (!(all >> place & 1) || too_slow(bench, place, fastest, whole)) continue;
     members |= 1u << place;
-    if (place || first < 0) first = place;
+    if (first <= 0) first = place; /* a device rather than the host */
   }
   const int64_t divisor = ctn_bench_divisor(bench, BENCH_ATTENTION, whole, path_at(bench, fastest), 1);
   if (members & (members - 1)) {
