@@ -16,7 +16,7 @@
 #define LEFT_CONVERTED 1
 #endif
 #ifndef DEPTH
-#define DEPTH 128 /* terms packed at a time */
+#define DEPTH 256 /* terms packed at a time */
 #endif
 #ifndef ROWS
 #define ROWS 384 /* rows of a work-group, at most */
