@@ -49,7 +49,7 @@ enum product_kind ctn_product_kind(const struct request *request) {
 static const char *vector_fault(const struct tuning_entry *entry, const struct request *request) {
   const bool projection = request->problem->operation == OP_PROJECTION;
   const long rows = ctn_tuning_value(entry, "ROWS", projection ? 384 : VECTOR_ROWS);
-  const long depth = ctn_tuning_value(entry, "DEPTH", projection ? 128 : 256);
+  const long depth = ctn_tuning_value(entry, "DEPTH", 256);
   if (rows < 24 || rows > 1536 || rows % 24 != 0) return "ROWS is a multiple of 24 from 24 to 1536";
   if (depth < 16 || depth > 512) return "DEPTH is 16 to 512";
   const uint64_t bytes = (uint64_t)(128 * (depth + rows) + 32 * depth);
