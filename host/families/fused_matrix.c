@@ -5,11 +5,11 @@
 #include "fused.h"
 #include "matrix.h"
 
-/* kernels/fused_matrix.cl and common/matrix.clh. Rows of a tile are PAD numbers longer. */
+/* kernels/fused_matrix.cl and common/matrix.clh. Rows of k and of v are longer by PADS together. */
 enum {
   ROWS = 64,
   WORK_ITEMS = 128,
-  PAD = 8,
+  PADS = 16,
   RESERVE = 4096,
   MOST_KEYS = 64,
   FEWER_KEYS = 32,
@@ -29,7 +29,7 @@ static int64_t chunk_of(const struct attention *a) {
 
 /* With some for flags, what passes between lanes, and what drivers keep. */
 static size_t local_bytes(const struct attention *a, int64_t keys) {
-  return (size_t)(keys * (dim_of(a) + chunk_of(a) + 2 * PAD)) * sizeof(uint16_t) + RESERVE;
+  return (size_t)(keys * (dim_of(a) + chunk_of(a) + PADS)) * sizeof(uint16_t) + RESERVE;
 }
 
 /* Of a block: as many as the device's local memory holds. */
