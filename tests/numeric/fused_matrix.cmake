@@ -18,6 +18,6 @@ file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/emulated_logs)
 find_program(CLATTN_CLANG clang)
 find_program(CLATTN_PTXAS ptxas PATHS /usr/local/cuda/bin)
 add_test(NAME numeric_fused_matrix_ptx COMMAND ${CMAKE_COMMAND} "-DCLANG=${CLATTN_CLANG}" "-DPTXAS=${CLATTN_PTXAS}"
-  -DKERNELS=${PROJECT_SOURCE_DIR}/kernels -DBUILTINS=${PROJECT_SOURCE_DIR}/tests/ptx/builtins.h
+  -DKERNELS=${PROJECT_SOURCE_DIR}/kernels -DBUILTINS=${PROJECT_SOURCE_DIR}/tests/ptx/builtins.clh
   -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/emulated_logs -P ${CMAKE_CURRENT_SOURCE_DIR}/ptx.cmake)
 set_tests_properties(numeric_fused_matrix_ptx PROPERTIES LABELS numeric TIMEOUT 300 SKIP_REGULAR_EXPRESSION "^skipped: ")
