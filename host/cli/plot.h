@@ -52,6 +52,8 @@ clattn_status ctn_plot_svg(const struct plot_figure *figure, enum plot_theme the
                            clattn_error *error);
 /* Twice as many pixels a side as the size says, for sharp letters. Always light. */
 clattn_status ctn_plot_png(const struct plot_figure *figure, struct plot_image *image, clattn_error *error);
+/* Whether the figure is small enough to be drawn at all. */
+bool ctn_plot_fits(const struct plot_figure *figure);
 /* Gives back what the font libraries keep. */
 void ctn_plot_end(void);
 

@@ -133,6 +133,11 @@ static clattn_status write_png(struct plot_pen *pen, struct plot_image *image, c
   return status;
 }
 
+bool ctn_plot_fits(const struct plot_figure *figure) {
+  struct plot_pen pen = {.figure = figure, .theme = PLOT_LIGHT};
+  return lay_out(&pen, NULL) == CLATTN_OK;
+}
+
 clattn_status ctn_plot_svg(const struct plot_figure *figure, enum plot_theme theme, struct plot_image *image,
                            clattn_error *error) {
   struct plot_pen pen = {.figure = figure, .theme = theme};

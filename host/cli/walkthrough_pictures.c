@@ -134,17 +134,30 @@ static clattn_status draw(struct walk_pictures *pictures, const struct sketch *s
   return status;
 }
 
-static clattn_status draw_step(struct walk_pictures *pictures, struct sketch *sketch, const struct walk_view *view,
-                               const struct walk_step *step, clattn_error *error) {
+/* Puts a figure of a step together that shows so many cells. */
+typedef void (*composition)(struct sketch *sketch, const struct walk_view *view, const struct walk_step *step, int cells);
+
+/* The figure with as many cells as were asked for, or as many as there can be: labels take room too. */
+static clattn_status draw_fitting(struct walk_pictures *pictures, struct sketch *sketch, const struct walk_view *view,
+                                  composition compose, const struct walk_step *step, const char *name, const char *title,
+                                  clattn_error *error) {
+  int cells = view->walk->cells;
+  for (compose(sketch, view, step, cells); cells > 1 && !ctn_plot_fits(&sketch->figure);) {
+    cells /= 2;
+    compose(sketch, view, step, cells);
+  }
+  return draw(pictures, sketch, name, title, error);
+}
+
+static void compose_step(struct sketch *sketch, const struct walk_view *view, const struct walk_step *step, int cells) {
   const struct view_shape shape = ctn_view_shape(step);
-  sketch->shown = shown_of(step, view->walk->cells);
+  sketch->shown = shown_of(step, cells);
   sketch->figure = (struct plot_figure){.across = shape.columns <= NARROW ? 2 : 1};
   for (int i = 0; i < sketch->shown.count; i++) {
     add_panel(sketch, view, step, i);
     if (kind_of(step) == VIEW_WEIGHTS && step == ctn_view_find(view, "weights_masked")) strike(sketch, view, i);
   }
   finish(sketch, step, ctn_view_title(step), sketch->figure.panel_count);
-  return draw(pictures, sketch, step->name, ctn_view_title(step), error);
 }
 
 /* "sentence 1: without mask", or only the latter. */
@@ -158,11 +171,9 @@ static void title_side(struct sketch *sketch, enum message side) {
   panel->title = sketch->titles[index];
 }
 
-static clattn_status draw_compared(struct walk_pictures *pictures, struct sketch *sketch, const struct walk_view *view,
-                                   clattn_error *error) {
-  const struct walk_step *without = ctn_view_find(view, "weights"), *with = ctn_view_find(view, "weights_masked");
-  if (!without || !with) return CLATTN_OK;
-  sketch->shown = shown_of(with, view->walk->cells);
+static void compose_compared(struct sketch *sketch, const struct walk_view *view, const struct walk_step *with, int cells) {
+  const struct walk_step *without = ctn_view_find(view, "weights");
+  sketch->shown = shown_of(with, cells);
   sketch->figure = (struct plot_figure){.across = 2};
   for (int i = 0; i < sketch->shown.count; i++) {
     add_panel(sketch, view, without, i);
@@ -172,17 +183,20 @@ static clattn_status draw_compared(struct walk_pictures *pictures, struct sketch
     title_side(sketch, MSG_WITH_MASK);
   }
   finish(sketch, with, ctn_message(MSG_PICTURE_COMPARED), sketch->shown.count);
-  return draw(pictures, sketch, "weights_compared", ctn_message(MSG_PICTURE_COMPARED), error);
 }
 
-static clattn_status draw_heads(struct walk_pictures *pictures, struct sketch *sketch, const struct walk_view *view,
-                                clattn_error *error) {
-  const struct walk_step *step = ctn_view_find(view, "weights_masked");
-  if (!step) step = ctn_view_find(view, "weights");
-  if (!step || ctn_view_shape(step).heads == 1) return CLATTN_OK;
+static clattn_status draw_compared(struct walk_pictures *pictures, struct sketch *sketch, const struct walk_view *view,
+                                   clattn_error *error) {
+  const struct walk_step *with = ctn_view_find(view, "weights_masked");
+  if (!with || !ctn_view_find(view, "weights")) return CLATTN_OK;
+  return draw_fitting(pictures, sketch, view, compose_compared, with, "weights_compared", ctn_message(MSG_PICTURE_COMPARED),
+                      error);
+}
+
+static void compose_heads(struct sketch *sketch, const struct walk_view *view, const struct walk_step *step, int cells) {
   const struct view_shape shape = ctn_view_shape(step);
   /* One sentence's heads at least: small cells take little room. Where they are too large even so, all are cut alike. */
-  const int least = at_most(shape.heads, MOST_HEADS), cells = view->walk->cells;
+  const int least = at_most(shape.heads, MOST_HEADS);
   sketch->shown = shown_of(step, cells);
   if (sketch->shown.count < least) sketch->shown = shown_of(step, at_least(2 * cells / least, 1));
   const int shown = at_least(sketch->shown.count, least);
@@ -193,7 +207,14 @@ static clattn_status draw_heads(struct walk_pictures *pictures, struct sketch *s
     strike(sketch, view, i);
   }
   finish(sketch, step, ctn_message(MSG_PICTURE_HEADS), shown);
-  return draw(pictures, sketch, "heads", ctn_message(MSG_PICTURE_HEADS), error);
+}
+
+static clattn_status draw_heads(struct walk_pictures *pictures, struct sketch *sketch, const struct walk_view *view,
+                                clattn_error *error) {
+  const struct walk_step *step = ctn_view_find(view, "weights_masked");
+  if (!step) step = ctn_view_find(view, "weights");
+  if (!step || ctn_view_shape(step).heads == 1) return CLATTN_OK;
+  return draw_fitting(pictures, sketch, view, compose_heads, step, "heads", ctn_message(MSG_PICTURE_HEADS), error);
 }
 
 clattn_status ctn_pictures_draw(struct walk_pictures *pictures, const struct walk_view *view, clattn_error *error) {
@@ -201,7 +222,8 @@ clattn_status ctn_pictures_draw(struct walk_pictures *pictures, const struct wal
   if (!sketch) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "no memory for the pictures");
   clattn_status status = CLATTN_OK;
   for (int i = 0; i < view->walk->step_count && status == CLATTN_OK; i++)
-    status = draw_step(pictures, sketch, view, &view->walk->steps[i], error);
+    status = draw_fitting(pictures, sketch, view, compose_step, &view->walk->steps[i], view->walk->steps[i].name,
+                          ctn_view_title(&view->walk->steps[i]), error);
   if (status == CLATTN_OK) status = draw_compared(pictures, sketch, view, error);
   if (status == CLATTN_OK) status = draw_heads(pictures, sketch, view, error);
   free(sketch);

@@ -19,7 +19,7 @@ static bool refused(const struct family *family, const struct request *request, 
   /* Only attention has a fused and a staged way on a device. */
   if (wanted == CLATTN_PATH_FUSED && family->operation != OP_ATTENTION) wanted = CLATTN_PATH_STAGED;
   if (wanted != CLATTN_PATH_AUTO && wanted != family->path) {
-    ctn_text_printf(&reason, "the %s path was asked for", path_name(wanted));
+    ctn_text_printf(&reason, "the %s path was asked for", path_name(request->options.path));
     no = true;
   } else {
     no = family->refuse(request, &reason) || ctn_selftest_failed(selftests, family, &reason);

@@ -123,8 +123,7 @@ CLATTN_API clattn_status clattn_layer_create(clattn_layer **layer, clattn_contex
 /*
  * The same with the weights of a .safetensors file (F32, F16 or BF16; converted where the problem's dtype is another). prefix
  * is what comes before the layer's own part of the tensors' names, "model.layers.0.self_attn." say, its last dot optional; NULL
- * or
- * "" for none. The names that are looked for after the prefix, in rows of one framework each; every weight may have a bias
+ * or "" for none. The names that are looked for after the prefix, in rows of one framework each; every weight may have a bias
  * (".bias" for ".weight", "in_proj_bias"):
  *
  *   in_proj_weight | q_proj_weight, k_proj_weight, v_proj_weight    out_proj.weight
@@ -160,7 +159,7 @@ CLATTN_API size_t clattn_layer_workspace_size(const clattn_layer *layer);
 /* The description of every plan inside, in the order in which they run. Several lines, owned by the layer. */
 CLATTN_API const char *clattn_layer_describe(const clattn_layer *layer);
 
-/* The family of the attention: "staged", "cpu", "reference". Owned by the library. */
+/* The family of the attention: "fused_vector", "staged", "cpu" and so on. Owned by the library. */
 CLATTN_API const char *clattn_layer_family(const clattn_layer *layer);
 
 CLATTN_API void clattn_layer_destroy(clattn_layer *layer);

@@ -158,7 +158,9 @@ static void test_large(void **state) {
   int width, height;
   size_of(&figure, &width, &height);
   assert_true(width < 1200 && height < 1200);
+  assert_true(ctn_plot_fits(&figure));
   panel.rows = panel.columns = SIDE;
+  assert_false(ctn_plot_fits(&figure));
   struct plot_image image = {{0}, 0, 0, 0};
   clattn_error error = CLATTN_ERROR_INIT;
   assert_int_equal(ctn_plot_png(&figure, &image, &error), CLATTN_TOO_LARGE);
