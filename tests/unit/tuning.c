@@ -108,9 +108,7 @@ static void test_unknown_parameter(void **state) {
 /* What is no table at all gives one report. */
 static void test_foreign(void **state) {
   (void)state;
-  static const char *const texts[] = {"clattn tuning 2\nx\n", "clattn tuning 10\nx", "{\"json\": 1}\n\n\n",
-                                      "\x7f"
-                                      "ELF\x01\x02"};
+  static const char *const texts[] = {"clattn tuning 2\nx\n", "clattn tuning 10\nx", "{\"json\": 1}\n\n\n", "\177ELF\001\002"};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     struct tuning tuning = {0};
     struct told told;
