@@ -5,8 +5,9 @@ add_test(NAME numeric_fused_matrix_begin COMMAND ${CMAKE_COMMAND} -E copy_direct
   ${PROJECT_SOURCE_DIR}/tests/emulated ${MATRIX_KERNELS})
 set_tests_properties(numeric_fused_matrix_begin PROPERTIES LABELS numeric FIXTURES_SETUP emulated_kernels)
 
+# The program without CLATTN_TEST_QUICK goes through all data types, masks and widths, in about ten minutes.
 clattn_test(fused_matrix LABEL numeric TIMEOUT 1500 SOURCES fused_matrix.c SEES support
-  ENVIRONMENT "CLATTN_TEST_KERNEL_DIR=${MATRIX_KERNELS}")
+  ENVIRONMENT "CLATTN_TEST_KERNEL_DIR=${MATRIX_KERNELS};CLATTN_TEST_QUICK=1")
 set_tests_properties(numeric_fused_matrix PROPERTIES FIXTURES_REQUIRED emulated_kernels)
 add_test(NAME numeric_fused_matrix_oclgrind COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:test_fused_matrix>
   "-DOCLGRIND=$<$<BOOL:${CLATTN_OCLGRIND}>:${CLATTN_OCLGRIND}>" "-DCASES=0;1;2" -DFOLDER=${CMAKE_CURRENT_BINARY_DIR}/emulated_logs
