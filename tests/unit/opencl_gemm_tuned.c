@@ -43,7 +43,8 @@ static int end(void **state) {
   return 0;
 }
 
-/* Lines that break CLBlast's rules, alone: nothing is set, and the log has the reason. */
+/* Lines that break CLBlast's rules, alone: they are not in force, whatever the library's own table has, and the log has the
+ * reason. */
 static void refused(void **state) {
   static const struct {
     const char *line, *why;
@@ -67,7 +68,9 @@ static void refused(void **state) {
     struct text text = {0};
     ctn_gemm_tune(runtime);
     ctn_gemm_describe_tuning(runtime, &text);
-    if (text.data != NULL || told.count[CLATTN_LOG_WARNING] != 1 || strstr(told.last, rows[i].why) == NULL) {
+    const bool in_force = text.data != NULL && strstr(text.data, folder) != NULL;
+    ctn_text_free(&text);
+    if (in_force || told.count[CLATTN_LOG_WARNING] != 1 || strstr(told.last, rows[i].why) == NULL) {
       fail_msg("%s: %s", rows[i].line, told.last);
     }
     ctn_runtime_close(runtime);
