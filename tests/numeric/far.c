@@ -175,6 +175,8 @@ static void test_dropout(void **state) {
   memcpy(s.memory[T_KV_LEN], lengths, sizeof lengths);
   s.arrays.dropout_seed = 3;
   for (size_t n = 0; n < sizeof paths / sizeof paths[0]; n++) {
+    /* A device that ends loops early gets a launch for every few thousand of these keys: that takes hours. */
+    if (paths[n] == CLATTN_PATH_FUSED && clattn_context_device(support_device())->native_float_width < 8) continue;
     support_poison(&s);
     execute(&problem, &s, paths[n]);
     for (int64_t row = 0; row < 3 * 64; row++) {
