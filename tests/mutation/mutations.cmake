@@ -186,9 +186,6 @@ mutation(projection_vector_bias_edge vector "the bias of a panel's last features
 mutation(projection_tile_bias tile "every tile of features takes the first one's bias" projection_tile.cl
   [==[load(bias, bias_offset + f)]==] [==[load(bias, bias_offset + f - f0)]==]
   operations:test_projection)
-mutation(projection_clblast_bias clblast "the bias is left out" projection_finish.cl
-  [==[if (has_bias) value += load(bias, bias_offset + f);]==] [==[]==]
-  walkthrough:query)
 mutation(embedding_tokens vector "64-bit tokens are read as 32-bit ones" embedding.cl
   [==[typedef long token;]==] [==[typedef int token;]==]
   operations:test_embedding)
