@@ -41,6 +41,33 @@ void ctn_fused_release(void *state) {
   free(s);
 }
 
+struct fused *ctn_fused_begin(const struct request *request, const char *family, struct specialisation *spec,
+                              clattn_error *error) {
+  const struct attention *a = &request->problem->as.attention;
+  struct fused *s = calloc(1, sizeof *s);
+  if (s == NULL) {
+    ctn_fail(error, CLATTN_OUT_OF_MEMORY, "%s: no memory for a plan", family);
+    return NULL;
+  }
+  s->problem = request->problem;
+  s->runtime = request->runtime;
+  ctn_define(spec, "DTYPE", ctn_dtype_macro(a->dtype));
+  ctn_define(spec, "MASK", ctn_dtype_macro(a->mask_dtype));
+  return s;
+}
+
+clattn_status ctn_fused_finish(void **state, struct fused *s, const char *file, struct specialisation *spec,
+                               clattn_error *error) {
+  const clattn_status status = ctn_kernel_create(&s->kernel, s->runtime, file, "fused", spec, error);
+  ctn_specialisation_free(spec);
+  if (status != CLATTN_OK) {
+    ctn_fused_release(s);
+    return status;
+  }
+  *state = s;
+  return CLATTN_OK;
+}
+
 /* fused_tile.cl: CARRY_... */
 enum { CARRY_IN = 1, CARRY_OUT = 2 };
 

@@ -28,4 +28,11 @@ clattn_status ctn_fused_enqueue(void *state, const struct call *call, clattn_err
 size_t ctn_fused_workspace(const void *state);
 void ctn_fused_release(void *state);
 
+/* The two ends of prepare(): a state for the request with the macros that all fused kernels have, or NULL; and the kernel
+ * "fused" of the file, compiled with them and the family's own. The second frees spec, and the state where it fails. */
+struct fused *ctn_fused_begin(const struct request *request, const char *family, struct specialisation *spec,
+                              clattn_error *error);
+clattn_status ctn_fused_finish(void **state, struct fused *s, const char *file, struct specialisation *spec,
+                               clattn_error *error);
+
 #endif

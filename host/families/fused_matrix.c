@@ -1,5 +1,4 @@
 /* The fused family for matrix engines: kernels/fused_matrix.cl. */
-#include <stdlib.h>
 
 #include "checked.h"
 #include "fused.h"
@@ -84,29 +83,18 @@ static double cost(const struct request *request) {
 }
 
 static clattn_status prepare(void **state, const struct request *request, clattn_error *error) {
-  struct fused *s = calloc(1, sizeof *s);
-  if (s == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "fused_matrix: no memory for a plan");
+  struct specialisation spec = {0};
+  struct fused *s = ctn_fused_begin(request, "fused_matrix", &spec, error);
+  if (s == NULL) return CLATTN_OUT_OF_MEMORY;
   const struct attention *a = &request->problem->as.attention;
-  s->problem = request->problem;
-  s->runtime = request->runtime;
   s->tile = ROWS;
   s->block = keys_of(request);
   s->chunk = chunk_of(a);
   s->work_items = WORK_ITEMS;
-  struct specialisation spec = {0};
-  ctn_define(&spec, "DTYPE", ctn_dtype_macro(a->dtype));
-  ctn_define(&spec, "MASK", ctn_dtype_macro(a->mask_dtype));
   ctn_define(&spec, "DIM", (long)dim_of(a));
   ctn_define(&spec, "CHUNK", (long)s->chunk);
   ctn_define(&spec, "KEYS", (long)s->block);
-  const clattn_status status = ctn_kernel_create(&s->kernel, s->runtime, "fused_matrix.cl", "fused", &spec, error);
-  ctn_specialisation_free(&spec);
-  if (status != CLATTN_OK) {
-    ctn_fused_release(s);
-    return status;
-  }
-  *state = s;
-  return CLATTN_OK;
+  return ctn_fused_finish(state, s, "fused_matrix.cl", &spec, error);
 }
 
 static void describe(const void *state, struct text *text) {

@@ -1,5 +1,4 @@
 /* The fused family for GPUs: kernels/fused_tile.cl. */
-#include <stdlib.h>
 
 #include "checked.h"
 #include "fused.h"
@@ -105,31 +104,20 @@ static double cost(const struct request *request) {
 }
 
 static clattn_status prepare(void **state, const struct request *request, clattn_error *error) {
-  struct fused *s = calloc(1, sizeof *s);
-  if (s == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "fused_tile: no memory for a plan");
+  struct specialisation spec = {0};
+  struct fused *s = ctn_fused_begin(request, "fused_tile", &spec, error);
+  if (s == NULL) return CLATTN_OUT_OF_MEMORY;
   const struct attention *a = &request->problem->as.attention;
-  s->problem = request->problem;
-  s->runtime = request->runtime;
   s->tile = TILE;
   s->chunk = chunk_of(request);
   s->tuned = ctn_tuned(request, "fused_tile", fault);
   s->work_items = (size_t)SIDE * SIDE;
   s->step = step_of(request);
   if (s->step < a->kv_len) s->carry = (size_t)groups_of(request) * group_bytes(request);
-  struct specialisation spec = {0};
-  ctn_define(&spec, "DTYPE", ctn_dtype_macro(a->dtype));
-  ctn_define(&spec, "MASK", ctn_dtype_macro(a->mask_dtype));
   ctn_define(&spec, "CHUNK", (long)s->chunk);
   /* The kernel states its work-group size, so a device that cannot run it fails to build it. CL_KERNEL_WORK_GROUP_SIZE is no
    * help: Rusticl reports less than it then runs. */
-  const clattn_status status = ctn_kernel_create(&s->kernel, s->runtime, "fused_tile.cl", "fused", &spec, error);
-  ctn_specialisation_free(&spec);
-  if (status != CLATTN_OK) {
-    ctn_fused_release(s);
-    return status;
-  }
-  *state = s;
-  return CLATTN_OK;
+  return ctn_fused_finish(state, s, "fused_tile.cl", &spec, error);
 }
 
 static void describe(const void *state, struct text *text) {

@@ -1,5 +1,4 @@
 /* The fused family for CPU devices: kernels/fused_vector.cl. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "checked.h"
@@ -117,33 +116,21 @@ static double cost(const struct request *request) {
 }
 
 static clattn_status prepare(void **state, const struct request *request, clattn_error *error) {
-  struct fused *s = calloc(1, sizeof *s);
-  if (s == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "fused_vector: no memory for a plan");
-  const struct attention *a = &request->problem->as.attention;
-  s->problem = request->problem;
-  s->runtime = request->runtime;
+  struct specialisation spec = {0};
+  struct fused *s = ctn_fused_begin(request, "fused_vector", &spec, error);
+  if (s == NULL) return CLATTN_OUT_OF_MEMORY;
   s->vector = ctn_vector_width(request);
   const struct shape shape = shape_of(request, s->vector);
   s->tuned = shape.tuned;
   s->tile = shape.vectors * s->vector;
   s->work_items = 1;
   choose_sizes(request, shape, s->vector, &s->groups, &s->block, s->local);
-  struct specialisation spec = {0};
-  ctn_define(&spec, "DTYPE", ctn_dtype_macro(a->dtype));
-  ctn_define(&spec, "MASK", ctn_dtype_macro(a->mask_dtype));
   ctn_define(&spec, "VEC", s->vector);
   ctn_define(&spec, "VECTORS", shape.vectors);
   ctn_define(&spec, "STEP", shape.step);
   if (shape.block != BLOCK) ctn_define(&spec, "BLOCK", shape.block);
   if (shape.groups != GROUPS) ctn_define(&spec, "GROUPS", shape.groups);
-  const clattn_status status = ctn_kernel_create(&s->kernel, s->runtime, "fused_vector.cl", "fused", &spec, error);
-  ctn_specialisation_free(&spec);
-  if (status != CLATTN_OK) {
-    ctn_fused_release(s);
-    return status;
-  }
-  *state = s;
-  return CLATTN_OK;
+  return ctn_fused_finish(state, s, "fused_vector.cl", &spec, error);
 }
 
 static void describe(const void *state, struct text *text) {
