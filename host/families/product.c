@@ -45,6 +45,19 @@ enum product_kind ctn_product_kind(const struct request *request) {
   return ctn_wide_vectors(request) && info->local_memory >= VECTOR_LOCAL_MEMORY ? PRODUCT_VECTOR : PRODUCT_TILE;
 }
 
+enum product_kind ctn_product_possible(const struct request *request,
+                                       bool (*refuse_clblast)(const struct request *request, struct text *reason)) {
+  const enum product_kind kind = ctn_product_kind(request);
+  if (kind != PRODUCT_CLBLAST || request->options.product == CLATTN_PRODUCT_CLBLAST) return kind;
+  struct text ignored = {0};
+  const bool refused = refuse_clblast(request, &ignored);
+  ctn_text_free(&ignored);
+  if (!refused) return kind;
+  struct request own = *request;
+  own.options.product = CLATTN_PRODUCT_OWN;
+  return ctn_product_kind(&own);
+}
+
 /* kernels/common/product_vector.clh: ROW_BLOCK is 6 or 8, projection_vector.cl has two panels of columns at VEC 8. */
 static const char *vector_fault(const struct tuning_entry *entry, const struct request *request) {
   const bool projection = request->problem->operation == OP_PROJECTION;

@@ -23,6 +23,9 @@ long ctn_vector_width(const struct request *request);
 
 /* The default for the device, or what the options force. */
 enum product_kind ctn_product_kind(const struct request *request);
+/* The same, but the own kernels where CLBlast is the default and refuses. Forced, the family's refuse() has said no already. */
+enum product_kind ctn_product_possible(const struct request *request,
+                                       bool (*refuse_clblast)(const struct request *request, struct text *reason));
 /* Turns that the loops of a work-item make at most over a sum of so many terms, for ctn_refuse_loops. */
 int64_t ctn_product_turns(const struct product *product, int64_t terms);
 /* Whether vectors are asked for that the device cannot take, because it ends loops early; then with the reason. */

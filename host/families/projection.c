@@ -57,26 +57,12 @@ static bool refuse_clblast(const struct request *request, struct text *reason) {
   return refusal != NULL;
 }
 
-static enum product_kind choose_kind(const struct request *request) {
-  enum product_kind kind = ctn_product_kind(request);
-  if (kind == PRODUCT_CLBLAST && request->options.product != CLATTN_PRODUCT_CLBLAST) {
-    struct text ignored = {0};
-    if (refuse_clblast(request, &ignored)) {
-      struct request own = *request;
-      own.options.product = CLATTN_PRODUCT_OWN;
-      kind = ctn_product_kind(&own);
-    }
-    ctn_text_free(&ignored);
-  }
-  return kind;
-}
-
 static bool refuse(const struct request *request, struct text *reason) {
   const struct projection *p = &request->problem->as.projection;
   if (ctn_refuse_without_device(request, reason) || ctn_refuse_sizes(request, reason)) return true;
   if (request->options.product == CLATTN_PRODUCT_CLBLAST && refuse_clblast(request, reason)) return true;
   if (ctn_refuse_vectors(request, reason)) return true;
-  const struct product product = ctn_product_choose(request, choose_kind(request));
+  const struct product product = ctn_product_choose(request, ctn_product_possible(request, refuse_clblast));
   /* CLBlast: the loop of widen.cl. */
   const int64_t turns = product.kind == PRODUCT_CLBLAST ? p->in_features + 1 : ctn_product_turns(&product, p->in_features);
   return ctn_refuse_loops(request, turns, reason);
@@ -124,7 +110,7 @@ static clattn_status prepare(void **state, const struct request *request, clattn
   if (s == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "projection: no memory for a plan");
   s->problem = request->problem;
   s->runtime = request->runtime;
-  s->product = ctn_product_choose(request, choose_kind(request));
+  s->product = ctn_product_choose(request, ctn_product_possible(request, refuse_clblast));
   struct specialisation spec = {0};
   clattn_status status = CLATTN_OK;
   if (s->product.kind == PRODUCT_CLBLAST) {

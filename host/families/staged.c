@@ -20,21 +20,6 @@ static int64_t panel_limit(const struct request *request) {
   return ctn_min(PANEL_LIMIT, device);
 }
 
-/* The kind of product: CLBlast where it is wanted and possible. Forced, refuse() has said no already. */
-static enum product_kind choose_kind(const struct request *request) {
-  enum product_kind kind = ctn_product_kind(request);
-  if (kind == PRODUCT_CLBLAST && request->options.product != CLATTN_PRODUCT_CLBLAST) {
-    struct text ignored = {0};
-    if (ctn_staged_clblast_refuse(request, &ignored)) {
-      struct request own = *request;
-      own.options.product = CLATTN_PRODUCT_OWN;
-      kind = ctn_product_kind(&own);
-    }
-    ctn_text_free(&ignored);
-  }
-  return kind;
-}
-
 /* kernels/softmax.cl. */
 static const char *softmax_fault(const struct tuning_entry *entry, const struct request *request) {
   const long items = ctn_tuning_value(entry, "ITEMS", 1);
@@ -63,7 +48,7 @@ static int64_t softmax_turns(const struct request *request) {
 
 static bool refuse_loops(const struct request *request, struct text *reason) {
   const struct attention *a = &request->problem->as.attention;
-  const struct product product = ctn_product_choose(request, choose_kind(request));
+  const struct product product = ctn_product_choose(request, ctn_product_possible(request, ctn_staged_clblast_refuse));
   int64_t turns = ctn_max(softmax_turns(request), ctn_product_turns(&product, a->head_dim));
   if (a->outputs & CLATTN_OUTPUT_OUT) turns = ctn_max(turns, ctn_product_turns(&product, a->kv_len));
   /* widen.cl and values_finish.cl. */
@@ -145,7 +130,7 @@ static clattn_status prepare(void **state, const struct request *request, clattn
   if (s == NULL) return ctn_fail(error, CLATTN_OUT_OF_MEMORY, "staged: no memory for a plan");
   s->problem = request->problem;
   s->runtime = request->runtime;
-  s->product = ctn_product_choose(request, choose_kind(request));
+  s->product = ctn_product_choose(request, ctn_product_possible(request, ctn_staged_clblast_refuse));
   if (!size_workspace(s, panel_limit(request))) {
     status = ctn_fail(error, CLATTN_TOO_LARGE, "staged: the size of the workspace overflows");
   } else if (s->workspace.total > request->runtime->device.info.max_allocation) {
