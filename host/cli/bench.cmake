@@ -1,11 +1,5 @@
 # `clattn bench`. Its loops are at the processor's limit only when optimised, whatever the build type says.
-add_custom_command(
-  OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/embedded_bench.c
-  COMMAND ${CMAKE_COMMAND} -DFOLDER=${CMAKE_CURRENT_SOURCE_DIR} -DFILES=bench_peak.cl
-          -DOUTPUT=${CMAKE_CURRENT_BINARY_DIR}/embedded_bench.c -DTABLE=ctn_embedded_bench -DHEADER=embedded.h
-          -P ${PROJECT_SOURCE_DIR}/kernels/embed.cmake
-  DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bench_peak.cl ${PROJECT_SOURCE_DIR}/kernels/embed.cmake
-  VERBATIM)
+clattn_embed(bench ${CMAKE_CURRENT_SOURCE_DIR} bench_peak.cl)
 set_source_files_properties(bench_peak_loops.c PROPERTIES COMPILE_OPTIONS "-O2;-ffp-contract=fast")
 target_sources(clattn_tool PRIVATE cmd_bench.c bench_args.c bench_check.c bench_compare.c bench_csv.c bench_files.c bench_job.c
   bench_json.c bench_measure.c bench_peak.c bench_peak_device.c bench_peak_loops.c bench_places.c bench_progress.c bench_ratio.c
