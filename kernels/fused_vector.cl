@@ -7,7 +7,7 @@
  *
  *   q^T is kept as [head_dim][lanes], scaled by scale * log2 e; then, for each block of keys and each lane group:
  *   S^T = K Q^T       STEP keys x vectors of lanes in registers, k broadcast element by element
- *   block maximum, rescale factor, P^T = 2^(S^T - maximum), row sums
+ *   P^T = 2^(S^T - reference), row sums; the block's maximum and a rescale factor where the reference has to follow it
  *   O^T = O^T * factor + V^T P^T    STEP columns x vectors of lanes in registers, v broadcast
  *
  * A block of k and v is copied once for all lane groups: k's rows in order, v as panels [column / STEP][key][STEP], which the inner loops
@@ -15,6 +15,10 @@
  * cache before all their columns were used, and each lane group would fetch them again from memory. The copy also converts f16 and bf16.
  *
  * Lane groups have VECTORS vectors, the last ones VECTORS - 1 where that makes fewer empty lanes.
+ *
+ * Softmax is the same whatever its weights are relative to, as long as they neither overflow nor vanish. No score is larger than the product of
+ * its query's and its key's lengths: where that leaves no doubt, the first keys' maximum stays the reference, and neither is the
+ * maximum looked for nor any weight held above 2^-126. Elsewhere the reference is the largest score so far, as usual.
  *
  * A block is plain where every lane attends all its keys; only other blocks carry mask code, and blocks that nobody attends are not
  * visited. Each block's sums are made apart and then added, so that long rows keep float32's accuracy.
@@ -110,6 +114,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
   for (int j0 = low; j0 < high; j0 += block) {
     const int count = min(block, high - j0);
     bool copied = false;
+    float longest = 0.0f;
     for (int n = 0; n < count_here; n++) {
       __local lane_group *g = group + n;
       if (j0 >= g->some_high || j0 + count <= g->some_low) continue;
@@ -122,6 +127,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
       }
       if (!copied) {
         copy_keys(keys, k, k_start + j0 * p.k.row, p.k.row, head_dim, count);
+        longest = longest_row(keys, padded_k, count);
         if (write_out) copy_values(values, v, v_start + j0 * p.v.row, p.v.row, head_dim_v, block, count);
         copied = true;
       }
@@ -135,11 +141,11 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
       const __local vec *queries = qt + n * VECTORS * padded_k;
       __local vec *sums = ot + n * VECTORS * padded_v;
       if (g->vectors == VECTORS) {
-        visit_block_wide(g, scores, bias, queries, sums, keys, values, p, masked, special, j0, count, block, write_out, seed,
-                         dropout_offset);
+        visit_block_wide(g, scores, bias, queries, sums, keys, values, p, masked, special, longest, j0, count, block,
+                         write_out, seed, dropout_offset);
       } else {
-        visit_block_narrow(g, scores, bias, queries, sums, keys, values, p, masked, special, j0, count, block, write_out, seed,
-                           dropout_offset);
+        visit_block_narrow(g, scores, bias, queries, sums, keys, values, p, masked, special, longest, j0, count, block,
+                           write_out, seed, dropout_offset);
       }
     }
   }

@@ -4,7 +4,7 @@
 #
 # device: vector (PoCL: the kernels for CPU devices), tile (Rusticl on llvmpipe: the kernels for GPUs), clblast (there too, with
 # CLBlast); fused_vector and fused_tile (the same devices, one kernel instead of three). A check is a case below tests/cases; or
-# walkthrough:STEP, a step of `clattn walkthrough`; or operations:TEST, merge:TEST, loops:TEST, a test of the file of
+# walkthrough:STEP, a step of `clattn walkthrough`; or operations:TEST, merge:TEST, loops:TEST, fused_borders:TEST, a test of the file of
 # that name in tests/numeric. Every check of a mutation must notice, and all are of one kind.
 
 # Which keys count.
@@ -228,7 +228,16 @@ mutation(merge_first vector "every part has the first one's values" merge.cl
 # Fused attention.
 mutation(fused_vector_rescale fused_vector "earlier blocks are not rescaled to a new maximum" common/lane_block.inc
   [==[ot[WIDTH * r + i] = fma(ot[WIDTH * r + i], factor[i], x[r][i]);]==] [==[ot[WIDTH * r + i] += x[r][i];]==]
-  extended/plain_edges)
+  fused_borders:test_rising)
+mutation(fused_vector_sum fused_vector "earlier sums are not rescaled to a new maximum" common/lane_block.inc
+  [==[g->sum[i] = fma(g->sum[i], factor[i], sum[i]);]==] [==[g->sum[i] += sum[i];]==]
+  fused_borders:test_rising)
+mutation(fused_vector_below fused_vector "scores may fall below the reference as far as they like" common/lane_group.clh
+  [==[bound + most <= BOUNDED_BELOW]==] [==[true]==]
+  fused_borders:test_rising)
+mutation(fused_vector_length fused_vector "only a vector's first lane counts for the length of a key" common/lane_block.clh
+  [==[lane < VEC; lane++) last += lanes[lane]]==] [==[lane < 1; lane++) last += lanes[lane]]==]
+  fused_borders:test_rising)
 mutation(fused_vector_edge fused_vector "a block that a window begins in is taken for plain" fused_vector.cl
   [==[masked || j0 < g->all_low || j0 + count > g->all_high]==] [==[masked || j0 + count > g->all_high]==]
   own/window_left_open)

@@ -5,6 +5,7 @@
  * Borders: 96 keys a block, 4 to 8 keys or columns a step, 24 or 32 (row, head) pairs a work-group (fused_vector.cl); tiles of
  * 32 x 32, 16 terms, chunks of 32 to 128 value columns (fused_tile.cl).
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "fused_check.h"
@@ -137,11 +138,35 @@ static void test_long_products(void **state) {
   }
 }
 
+/* Scores that rise or fall so far from the first keys' that they stay just within, or leave, what weights may be relative to. */
+static void test_rising(void **state) {
+  static const double rises[] = {1, 6, 8, 10, 12, 14, 17, 20, 30, 50, -2, -8, -14, -20, -30, -50};
+  static const double falls[] = {-1, -1.8, -2, -2.1, -2.2, -2.4, -2.7, -3};
+  enum { RISES = sizeof rises / sizeof rises[0], FALLS = sizeof falls / sizeof falls[0], SPREADS = 2 };
+  (void)state;
+  for (size_t n = 0; n < RISES + SPREADS * FALLS; n++) {
+    struct attention_case c = middle;
+    c.name = "rising";
+    c.seed = n;
+    c.kv_len = 290;
+    c.head_dim = n % 2 ? 64 : 67;
+    c.rise = n < RISES ? rises[n] : falls[(n - RISES) % FALLS];
+    c.spread = n < RISES ? 1 : n < RISES + FALLS ? 14 : 20;
+    c.causal = n % 4 == 3;
+    c.offset = BOTTOM_RIGHT;
+    c.mask = CLATTN_NONE;
+    c.dtype = types[n % PAIRS][0];
+    fused_repair(&c);
+    fused_check(&c);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_q_len),         cmocka_unit_test(test_kv_len), cmocka_unit_test(test_head_dim),
       cmocka_unit_test(test_value_dim),     cmocka_unit_test(test_edges),  cmocka_unit_test(test_options),
-      cmocka_unit_test(test_long_products),
+      cmocka_unit_test(test_long_products), cmocka_unit_test(test_rising),
   };
+  cmocka_set_test_filter(getenv("CLATTN_TEST_FILTER")); /* a test's name; NULL: all */
   return cmocka_run_group_tests(tests, NULL, support_close_device);
 }

@@ -79,6 +79,7 @@ static void draw_options(struct attention_case *c, uint64_t *state) {
   c->packed = one_in(state, 4);
   c->placement = (enum placement)draw(state, PLACEMENT_COUNT);
   c->spread = one_in(state, 6) ? 30 : 1;
+  c->rise = one_in(state, 6) ? (double)(draw(state, 81) - 40) : 0;
   c->trouble = one_in(state, 4) ? (enum trouble)draw(state, TROUBLE_COUNT) : NO_TROUBLE;
 }
 

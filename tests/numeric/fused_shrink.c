@@ -104,13 +104,16 @@ static void drop(struct attention_case *c, int step) {
     case 18:
       c->mask = c->mask != CLATTN_NONE ? CLATTN_BOOL : CLATTN_NONE;
       break;
+    case 19:
+      c->rise = 0;
+      break;
     default:
       c->dtype = CLATTN_F32;
       break;
   }
 }
 
-enum { DROPS = 20, SIZES = 5 * 3, HEADS = 4, STEPS = DROPS + SIZES + HEADS };
+enum { DROPS = 21, SIZES = 5 * 3, HEADS = 4, STEPS = DROPS + SIZES + HEADS };
 
 /* Whether the step changes anything. */
 static bool take(struct attention_case *c, int step) {

@@ -206,6 +206,12 @@ static void fill_row(clattn_dtype dtype, const void *data, int64_t start, int64_
   }
 }
 
+static void scale_sizes(clattn_dtype dtype, const void *data, int64_t start, int64_t columns, double factor) {
+  for (int64_t d = 0; d < columns; d++) {
+    support_set(dtype, data, start + d, factor * fabs(ctn_load_f64(dtype, data, start + d)));
+  }
+}
+
 /* Rows of q, k and v of batch b. Whether a row that nobody needs is filled all the same is its place's matter. */
 static void fill_rows(const struct setup *s, const struct attention_case *c, int64_t b) {
   const struct attention *a = &s->problem.as.attention;
@@ -222,13 +228,17 @@ static void fill_rows(const struct setup *s, const struct attention_case *c, int
       const int64_t place = b * a->q.batch + h * a->q.head + (seq.q_first + i) * a->q.row;
       if (!needed && mix(c->seed, 1, (uint64_t)place) % 2) continue;
       fill_row(a->dtype, s->arrays.q, place, a->head_dim, c->spread > 0 ? c->spread : 1, c->seed);
+      if (c->rise != 0) scale_sizes(a->dtype, s->arrays.q, place, a->head_dim, 1);
     }
   }
   for (int64_t n = 0; n < a->kv_heads * a->kv_len; n++) {
     const int64_t h = n / a->kv_len, j = n % a->kv_len;
     if (j >= seq.kv_rows || (!key_needed[n] && mix(c->seed, 2, (uint64_t)n) % 2)) continue;
-    fill_row(a->dtype, s->arrays.k, b * a->k.batch + h * a->k.head + (seq.kv_first + j) * a->k.row, a->head_dim, 1,
-             c->seed + 1);
+    const int64_t key = b * a->k.batch + h * a->k.head + (seq.kv_first + j) * a->k.row;
+    fill_row(a->dtype, s->arrays.k, key, a->head_dim, 1, c->seed + 1);
+    if (c->rise != 0) {
+      scale_sizes(a->dtype, s->arrays.k, key, a->head_dim, 1 + c->rise * (double)j / (double)a->kv_len);
+    }
     fill_row(a->dtype, s->arrays.v, b * a->v.batch + h * a->v.head + (seq.kv_first + j) * a->v.row, a->head_dim_v, 1,
              c->seed + 2);
   }
@@ -308,11 +318,11 @@ void support_case_text(const struct attention_case *c, char *text, size_t size) 
            "{.name = \"%s\", .dtype = %d, .batch = %lld, .q_heads = %lld, .kv_heads = %lld, .q_len = %lld, .kv_len = %lld, "
            ".head_dim = %lld, .head_dim_v = %lld, .causal = %d, .window = %d, .left = %lld, .right = %lld, .offset = %d, "
            ".kv_lens = %d, .mask = %d, .mask_rank = %d, .mask_ones = %u, .mask_missing = %lld, .mask_strided = %d, "
-           ".softcap = %g, .scale = %g, .alibi = %d, .sinks = %d, .dropout = %g, .packed = %d, .placement = %d, .spread = %g, "
+           ".softcap = %g, .scale = %g, .alibi = %d, .sinks = %d, .dropout = %g, .packed = %d, .placement = %d, .spread = %g, .rise = %g, "
            ".trouble = %d, .seed = %llu}",
            c->name != NULL ? c->name : "", (int)c->dtype, (long long)c->batch, (long long)c->q_heads, (long long)c->kv_heads,
            (long long)c->q_len, (long long)c->kv_len, (long long)c->head_dim, (long long)c->head_dim_v, c->causal, c->window,
            (long long)c->left, (long long)c->right, (int)c->offset, c->kv_lens, (int)c->mask, c->mask_rank, c->mask_ones,
            (long long)c->mask_missing, c->mask_strided, (double)c->softcap, (double)c->scale, c->alibi, c->sinks,
-           (double)c->dropout, c->packed, (int)c->placement, c->spread, (int)c->trouble, (unsigned long long)c->seed);
+           (double)c->dropout, c->packed, (int)c->placement, c->spread, c->rise, (int)c->trouble, (unsigned long long)c->seed);
 }

@@ -35,6 +35,7 @@ struct attention_case {
   bool packed;
   enum placement placement;
   double spread; /* of the scores; 0 means 1 */
+  double rise;   /* not 0: the first key's scores are positive, and those of key n 1 + rise * n / kv_len times as large */
   enum trouble trouble;
   uint64_t seed;
 };
