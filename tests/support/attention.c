@@ -318,7 +318,8 @@ void support_case_text(const struct attention_case *c, char *text, size_t size) 
            "{.name = \"%s\", .dtype = %d, .batch = %lld, .q_heads = %lld, .kv_heads = %lld, .q_len = %lld, .kv_len = %lld, "
            ".head_dim = %lld, .head_dim_v = %lld, .causal = %d, .window = %d, .left = %lld, .right = %lld, .offset = %d, "
            ".kv_lens = %d, .mask = %d, .mask_rank = %d, .mask_ones = %u, .mask_missing = %lld, .mask_strided = %d, "
-           ".softcap = %g, .scale = %g, .alibi = %d, .sinks = %d, .dropout = %g, .packed = %d, .placement = %d, .spread = %g, .rise = %g, "
+           ".softcap = %g, .scale = %g, .alibi = %d, .sinks = %d, .dropout = %g, .packed = %d, .placement = %d, .spread = %g, "
+           ".rise = %g, "
            ".trouble = %d, .seed = %llu}",
            c->name != NULL ? c->name : "", (int)c->dtype, (long long)c->batch, (long long)c->q_heads, (long long)c->kv_heads,
            (long long)c->q_len, (long long)c->kv_len, (long long)c->head_dim, (long long)c->head_dim_v, c->causal, c->window,
