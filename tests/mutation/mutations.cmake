@@ -233,7 +233,7 @@ mutation(fused_vector_sum fused_vector "earlier sums are not rescaled to a new m
   [==[g->sum[i] = fma(g->sum[i], factor[i], sum[i]);]==] [==[g->sum[i] += sum[i];]==]
   fused_borders:test_rising)
 mutation(fused_vector_below fused_vector "scores may fall below the reference as far as they like" common/lane_group.clh
-  [==[bound + most <= BOUNDED_BELOW]==] [==[true]==]
+  [==[bound + g->most <= BOUNDED_BELOW]==] [==[true]==]
   fused_borders:test_rising)
 mutation(fused_vector_length fused_vector "only a vector's first lane counts for the length of a key" common/lane_block.clh
   [==[lane < VEC; lane++) last += lanes[lane]]==] [==[lane < 1; lane++) last += lanes[lane]]==]

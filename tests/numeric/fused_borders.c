@@ -143,7 +143,12 @@ static void test_long_products(void **state) {
 static void test_rising(void **state) {
   static const double rises[] = {1, 6, 8, 10, 12, 14, 17, 20, 30, 50, -2, -8, -14, -20, -30, -50};
   static const double falls[] = {-1, -1.8, -2, -2.1, -2.2, -2.4, -2.7, -3};
-  enum { RISES = sizeof rises / sizeof rises[0], FALLS = sizeof falls / sizeof falls[0], SPREADS = 2 };
+  static const double spreads[] = {4, 6, 9, 20}; /* of what falls */
+  enum {
+    RISES = sizeof rises / sizeof rises[0],
+    FALLS = sizeof falls / sizeof falls[0],
+    SPREADS = sizeof spreads / sizeof spreads[0]
+  };
   (void)state;
   for (size_t n = 0; n < RISES + SPREADS * FALLS; n++) {
     struct attention_case c = middle;
@@ -152,7 +157,7 @@ static void test_rising(void **state) {
     c.kv_len = 290;
     c.head_dim = n % 2 ? 64 : 67;
     c.rise = n < RISES ? rises[n] : falls[(n - RISES) % FALLS];
-    c.spread = n < RISES ? 1 : n < RISES + FALLS ? 14 : 20;
+    c.spread = n < RISES ? 1 : spreads[(n - RISES) / FALLS];
     c.causal = n % 4 == 3;
     c.offset = BOTTOM_RIGHT;
     c.mask = CLATTN_NONE;
