@@ -114,7 +114,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
   for (int j0 = low; j0 < high; j0 += block) {
     const int count = min(block, high - j0);
     bool copied = false;
-    float longest = 0.0f;
+    float longest = -1.0f; /* of the block's keys; found when a group first asks for it */
     for (int n = 0; n < count_here; n++) {
       __local lane_group *g = group + n;
       if (j0 >= g->some_high || j0 + count <= g->some_low) continue;
@@ -127,7 +127,6 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
       }
       if (!copied) {
         copy_keys(keys, k, k_start + j0 * p.k.row, p.k.row, head_dim, count);
-        longest = longest_row(keys, padded_k, count);
         if (write_out) copy_values(values, v, v_start + j0 * p.v.row, p.v.row, head_dim_v, block, count);
         copied = true;
       }
@@ -138,6 +137,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void fused(
       }
       const bool edge = masked || j0 < g->all_low || j0 + count > g->all_high;
       const bool special = edge || p.softcap > 0.0f || p.has_alibi;
+      if (!special && longest < 0.0f) longest = longest_row(keys, padded_k, count);
       const __local vec *queries = qt + n * VECTORS * padded_k;
       __local vec *sums = ot + n * VECTORS * padded_v;
       if (g->vectors == VECTORS) {

@@ -138,8 +138,7 @@ static void test_long_products(void **state) {
   }
 }
 
-/* Scores that rise or fall so far from the first keys' that they stay just within, or leave, what weights may be relative to.
- */
+/* Scores that rise or fall from the first keys' just as far as weights may be relative to those, or farther. */
 static void test_rising(void **state) {
   static const double rises[] = {1, 6, 8, 10, 12, 14, 17, 20, 30, 50, -2, -8, -14, -20, -30, -50};
   static const double falls[] = {-1, -1.8, -2, -2.1, -2.2, -2.4, -2.7, -3};

@@ -319,8 +319,7 @@ void support_case_text(const struct attention_case *c, char *text, size_t size) 
            ".head_dim = %lld, .head_dim_v = %lld, .causal = %d, .window = %d, .left = %lld, .right = %lld, .offset = %d, "
            ".kv_lens = %d, .mask = %d, .mask_rank = %d, .mask_ones = %u, .mask_missing = %lld, .mask_strided = %d, "
            ".softcap = %g, .scale = %g, .alibi = %d, .sinks = %d, .dropout = %g, .packed = %d, .placement = %d, .spread = %g, "
-           ".rise = %g, "
-           ".trouble = %d, .seed = %llu}",
+           ".rise = %g, .trouble = %d, .seed = %llu}",
            c->name != NULL ? c->name : "", (int)c->dtype, (long long)c->batch, (long long)c->q_heads, (long long)c->kv_heads,
            (long long)c->q_len, (long long)c->kv_len, (long long)c->head_dim, (long long)c->head_dim_v, c->causal, c->window,
            (long long)c->left, (long long)c->right, (int)c->offset, c->kv_lens, (int)c->mask, c->mask_rank, c->mask_ones,
